@@ -1,0 +1,43 @@
+# Two commands: `make reproduce` and `make test`. Both set up everything they need.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt
+
+.PHONY: reproduce test setup lint bench clean
+
+reproduce: $(VENV)/.core
+	$(BIN)/countless reproduce tabular
+	$(BIN)/countless report
+
+test: setup lint
+	$(BIN)/pytest -n 2 --dist worksteal
+
+setup: $(VENV)/.dev
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.core
+	$(BIN)/python benchmarks/tabular.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python $(INPUTS)
+	@echo "Setting up $(VENV) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
+	@echo "Setting up $(VENV) with the development tools ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+clean:
+	rm -rf $(VENV) results report .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,7 @@
+"""`python -m countless`."""
+
+import sys
+
+from countless.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Statistics, tables, plots and the HTML report; reads records, never runs anything."""

@@ -1,0 +1,1 @@
+"""The command line: countless list, run, sweep, reproduce, report, doctor."""

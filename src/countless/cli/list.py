@@ -1,0 +1,38 @@
+"""countless list."""
+
+from __future__ import annotations
+
+import argparse
+
+from countless.analysis.tables import Table
+from countless.cli.show import print_json, print_table, print_text
+from countless.envs.catalog import DOMAINS, OTHER_FORMS
+from countless.experiments.catalog import EXPERIMENTS
+from countless.tabular.agents import AGENTS, parameter_names
+
+
+def command(arguments: argparse.Namespace) -> None:
+    lists = {
+        "agents": [
+            {
+                "name": name,
+                "summary": (kind.__doc__ or "").splitlines()[0],
+                "parameters": parameter_names(name),
+            }
+            for name, kind in AGENTS.items()
+        ],
+        "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
+        "experiments": [
+            {"name": name, "summary": experiment.summary}
+            for name, experiment in EXPERIMENTS.items()
+        ],
+    }
+    wanted = [arguments.what] if arguments.what else list(lists)
+    if arguments.json:
+        print_json({what: lists[what] for what in wanted})
+        return
+    for what in wanted:
+        rows = tuple((str(entry["name"]), str(entry["summary"])) for entry in lists[what])
+        print_table(Table(what, ("name", "what it is"), rows, labels=2))
+        if what == "envs":
+            print_text(OTHER_FORMS)

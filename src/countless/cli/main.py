@@ -1,0 +1,179 @@
+"""Parse the command line, call the command, turn errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+from countless.cli.options import add_agent_options, add_out, add_study_options
+from countless.core.errors import BadInput, CountlessError
+
+EPILOG = """\
+examples:
+  countless run sarsa-sr riverswim                      the paper's agent, the paper's parameters
+  countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100
+                                                        the paper's number, to the digit
+  countless sweep sarsa-sr sixarms --grid paper         all 1,500 settings of the paper's sweep
+  countless reproduce tabular                           Tables 1, 5, 6 and Figure 2
+  countless report                                      one HTML page with all of it
+
+exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
+(run the same command again to go on)
+"""
+
+EXPERIMENTS = ("table1", "table5", "table6", "figure2", "tabular")
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one-line errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message} (see {self.prog} --help)")
+
+
+class _Stopped(BaseException):
+    """SIGTERM: leave at once; finished parts are on disk."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = _Parser(
+        prog="countless",
+        description="Count-based exploration, without counting: the norm of the successor "
+        "representation as an exploration bonus.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+
+    def command(name: str, text: str, **more: str) -> argparse.ArgumentParser:
+        sub: argparse.ArgumentParser = commands.add_parser(
+            name,
+            help=text,
+            description=more.get("description", text[0].upper() + text[1:] + "."),
+            epilog=more.get("epilog"),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        sub.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+        return sub
+
+    listing = command("list", "what there is to run")
+    listing.add_argument(
+        "what", nargs="?", choices=("agents", "envs", "experiments"), help="only this list"
+    )
+
+    run = command(
+        "run",
+        "one agent in one environment, many independent runs",
+        epilog="Parameters not given are the paper's (Table 6) where it has some for the "
+        "environment.\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000",
+    )
+    _agent_and_env(run)
+    add_study_options(run, runs=100)
+    add_out(run, None, "keep the returns in a folder there, and go on from what is kept")
+    add_agent_options(run)
+
+    sweep = command(
+        "sweep",
+        "every setting of a grid of parameters",
+        epilog="A grid file names parameters, a list sweeps:\n\n  alpha = [0.1, 0.25]\n  "
+        "beta = [10, 100, 1000]\n  norm = 2\n\nA parameter given as an option overrides the grid. "
+        "Interrupted, the same command goes on.",
+    )
+    _agent_and_env(sweep)
+    sweep.add_argument("--grid", default="paper", metavar="paper|FILE", help="default: paper")
+    add_study_options(sweep, runs=100)
+    add_out(sweep, "results/sweeps", "where finished parts are kept")
+    sweep.add_argument("--top", type=int, default=10, help="settings to print (default: 10)")
+    add_agent_options(sweep)
+
+    reproduce = command("reproduce", "a table or figure of the paper, ours beside it")
+    reproduce.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    reproduce.add_argument(
+        "--runs", type=int, default=10_000, help="fresh runs of each entry (default: 10,000)"
+    )
+    reproduce.add_argument("--seed", type=int, default=0, help="seed of the fresh runs (default: 0)")
+    add_out(reproduce, "results", "where records and figures are kept")
+
+    report = command("report", "one self-contained HTML page of all that was reproduced")
+    report.add_argument(
+        "results", nargs="?", default="results", help="the folder of records (default: results)"
+    )
+    add_out(report, "report", "the folder to write report.html to")
+
+    command("doctor", "what is installed, and how fast it runs here")
+    return parser
+
+
+def _agent_and_env(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="AGENT", help="countless list agents")
+    parser.add_argument(
+        "env", metavar="ENV", help="countless list envs; or an .mdp file; or a Gymnasium id"
+    )
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The parsed arguments; an option nobody knows is an error that names the nearest."""
+    parser = build_parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise BadInput(_unknown_option(parser, arguments.command, unknown[0]))
+    return arguments
+
+
+def _unknown_option(parser: argparse.ArgumentParser, command: str | None, option: str) -> str:
+    subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    sub = subparsers.choices.get(command or "", parser)
+    known = [name for action in sub._actions for name in action.option_strings]
+    close = difflib.get_close_matches(option.split("=")[0], known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"see {sub.prog} --help"
+    return f"unknown argument {option!r} of {sub.prog}; {hint}"
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    arguments = parse(argv)
+    if arguments.version:
+        from importlib.metadata import version
+
+        print(version("countless"))
+        return 0
+    if arguments.command is None:
+        build_parser().print_help()
+        return 0
+    module = import_module(f"countless.cli.{arguments.command}")
+    command: Callable[[argparse.Namespace], None] = module.command
+    command(arguments)
+    return 0
+
+
+def _stop(signum: int, frame: FrameType | None) -> NoReturn:
+    raise _Stopped
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of a command."""
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        return _dispatch(sys.argv[1:] if argv is None else argv)
+    except CountlessError as error:
+        print(f"countless: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("countless: interrupted", file=sys.stderr)
+        return 130
+    except _Stopped:
+        print("countless: stopped by SIGTERM", file=sys.stderr)
+        return 75
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,80 @@
+"""Hyperparameters as fields of frozen dataclasses: each with its range and its line of help.
+
+The command line, the grid files and the Python API all read the same fields, so that a value out
+of range gives the same one-line error everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Protocol, cast
+
+from countless.core.errors import BadInput
+
+
+class Parameters(Protocol):
+    """A frozen dataclass whose fields were made by `real` and `choice`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range of real numbers, each end open or closed.
+
+    >>> Interval("(0, 1]").contains(0.0), Interval("(0, 1]").contains(1.0)
+    (False, True)
+    """
+
+    text: str
+
+    def contains(self, value: float) -> bool:
+        low, high = (float(end) for end in self.text[1:-1].split(","))
+        above = value > low if self.text[0] == "(" else value >= low
+        below = value < high if self.text[-1] == ")" else value <= high
+        return above and below
+
+
+def real(default: float, text: str, interval: str) -> Any:
+    """A real-valued field. `interval` is written as in mathematics: "(0, 1]", "[1, inf]"."""
+    return field(default=default, metadata={"help": text, "interval": Interval(interval)})
+
+
+def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
+    """A field that takes one of a few words."""
+    return field(default=default, metadata={"help": text, "choices": choices})
+
+
+def check_real(name: str, value: object, interval: Interval) -> float:
+    """`value` as a float inside `interval`, or a `BadInput` that says what would be right."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadInput(f"{name} must be a number in {interval.text}, not {value!r}")
+    number = float(value)
+    if math.isnan(number) or not interval.contains(number):
+        raise BadInput(f"{name} must lie in {interval.text}, not {number:g}")
+    return number
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """`value` if it is one of `choices`, or a `BadInput` that lists them."""
+    if value not in choices:
+        raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+    return cast(str, value)
+
+
+def validate(parameters: Parameters) -> None:
+    """Check every field of a frozen dataclass and store numbers as floats; call in `__post_init__`."""
+    for item in fields(parameters):
+        value = getattr(parameters, item.name)
+        if "interval" in item.metadata:
+            number = check_real(item.name, value, item.metadata["interval"])
+            object.__setattr__(parameters, item.name, number)
+        else:
+            check_choice(item.name, value, item.metadata["choices"])
+
+
+def default_of(item: Field[Any]) -> float | str:
+    """The default of a field made by `real` or `choice`."""
+    assert item.default is not MISSING
+    return cast("float | str", item.default)

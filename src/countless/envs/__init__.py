@@ -1,0 +1,12 @@
+"""MDPs as arrays: built-in domains, `.mdp` files, Gymnasium models, and their exact solutions.
+
+Importing this package registers the Gymnasium ids (`countless/RiverSwim-v0` and so on).
+"""
+
+from countless.envs.catalog import DOMAINS, make_mdp
+from countless.envs.gym_env import MDPEnv, register
+from countless.envs.mdp import MDP, build_mdp
+
+register()
+
+__all__ = ["DOMAINS", "MDP", "MDPEnv", "build_mdp", "make_mdp"]

@@ -1,0 +1,77 @@
+"""From a name to an MDP: built-in domains, `.mdp` files, Gymnasium ids with a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from countless.core.errors import BadInput, unknown_name
+from countless.envs import domains
+from countless.envs.mdp import MDP
+from countless.envs.mdp_file import read_mdp
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An entry of the catalogue; with `sized` its name ends in a number, as in `deepsea-10`."""
+
+    name: str
+    summary: str
+    make: Callable[[], MDP] | None = None
+    sized: Callable[[int], MDP] | None = None
+
+    @property
+    def form(self) -> str:
+        return f"{self.name}-N" if self.sized else self.name
+
+
+DOMAINS: tuple[Domain, ...] = (
+    Domain("riverswim", "6 states; swim against the current (paper)", domains.riverswim),
+    Domain("sixarms", "7 states; the rarest arm pays most (paper; fifth arm 1666)", domains.sixarms),
+    Domain(
+        "sixarms-1660",
+        "SixArms as Strehl & Littman printed it (fifth arm 1660)",
+        lambda: domains.sixarms(1660.0),
+    ),
+    Domain("chain", "N states in a line; reward at the far end", sized=domains.chain),
+    Domain("deepsea", "N x N dive; only going right N times pays", sized=domains.deepsea),
+    Domain("gridworld", "open room of N x N cells, goal in the corner", sized=domains.gridworld),
+    Domain("fourrooms", "104 cells in four rooms, goal in the far corner", domains.fourrooms),
+)
+
+OTHER_FORMS = "or a path to an .mdp file, or a Gymnasium id with a model (FrozenLake-v1)"
+
+
+def domain_forms() -> list[str]:
+    """How each built-in domain is written on the command line."""
+    return [domain.form for domain in DOMAINS]
+
+
+@lru_cache(maxsize=32)
+def make_mdp(name: str) -> MDP:
+    """The MDP that `name` stands for.
+
+    >>> make_mdp("riverswim").n_states
+    6
+    >>> make_mdp("deepsea-10").n_states
+    101
+    """
+    if name.endswith(".mdp"):
+        return read_mdp(Path(name))
+    for domain in DOMAINS:
+        if domain.make is not None and name == domain.name:
+            return domain.make()
+    stem, dash, size = name.rpartition("-")
+    for domain in DOMAINS:
+        if domain.sized is not None and domain.name in (stem, name):
+            if not dash or not size.isdigit():
+                raise BadInput(f"environment {name!r} needs a size: {domain.name}-10, for example")
+            return domain.sized(int(size))
+    if re.search(r"-v\d+$", name):
+        from countless.envs.gym_model import mdp_from_gymnasium
+
+        return mdp_from_gymnasium(name)
+    raise unknown_name("environment", name, domain_forms(), OTHER_FORMS)

@@ -1,0 +1,158 @@
+"""The released code's `.mdp` files: a header, then `s, a, s', r, p` rows and a few named lines.
+
+    s, a, s', r, p
+    0, 0, 1, 0.0, 1.0
+    1, 0, 1, 2.5, 1.0
+    start, 0, 1.0
+    terminal, 1
+    time_limit, 5000
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from countless.core.errors import BadInput
+from countless.envs.mdp import MDP, build_mdp
+
+TRANSITION = "a transition is five values: s, a, s', r, p"
+NAMED_LINES = {
+    "start": (3, "start, STATE, PROBABILITY"),
+    "terminal": (2, "terminal, STATE"),
+    "time_limit": (2, "time_limit, STEPS"),
+}
+
+
+@dataclass
+class _Contents:
+    rows: list[tuple[int, int, int, float, float]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    start: dict[int, float] = field(default_factory=dict)
+    terminal: dict[int, int] = field(default_factory=dict)
+    time_limit: int | None = None
+
+
+def read_mdp(path: Path) -> MDP:
+    """The MDP in a `.mdp` file; whatever is wrong with it is a `BadInput` that names the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: is not a text file") from None
+    contents = _parse(path, text)
+    if not contents.rows:
+        raise BadInput(f"{path}: there are no transitions; {TRANSITION}")
+    columns = tuple(np.array(column) for column in zip(*contents.rows, strict=True))
+    n_states = int(max(columns[0].max(), columns[2].max())) + 1
+    start = np.zeros(n_states)
+    for s, probability in contents.start.items():
+        _check_known(path, "start", s, n_states)
+        start[s] = probability
+    for s, line in contents.terminal.items():
+        _check_known(path, f"line {line}: terminal", s, n_states)
+    return build_mdp(
+        path.stem,
+        (columns[0], columns[1], columns[2], columns[3], columns[4]),
+        start,
+        terminal=tuple(contents.terminal),
+        time_limit=contents.time_limit,
+        origin=str(path),
+        lines=contents.lines,
+    )
+
+
+def _check_known(path: Path, what: str, state: int, n_states: int) -> None:
+    if not 0 <= state < n_states:
+        raise BadInput(
+            f"{path}: {what} state {state} has no transition; states are 0 to {n_states - 1}"
+        )
+
+
+def _parse(path: Path, text: str) -> _Contents:
+    contents = _Contents()
+    seen: dict[tuple[int, int, int], int] = {}
+    for line, row in enumerate(csv.reader(text.splitlines()), start=1):
+        values = [value.strip() for value in row]
+        if not any(values):
+            continue
+        where = f"{path}: line {line}"
+        if line == 1:
+            _check_header(where, values)
+        elif values[0] in NAMED_LINES:
+            _named_line(contents, where, line, values)
+        else:
+            transition = _transition(where, values)
+            key = transition[:3]
+            if key in seen:
+                raise BadInput(
+                    f"{where}: state {key[0]}, action {key[1]}: the transition to {key[2]} "
+                    f"stands already on line {seen[key]}"
+                )
+            seen[key] = line
+            contents.rows.append(transition)
+            contents.lines.append(line)
+    return contents
+
+
+def _check_header(where: str, values: list[str]) -> None:
+    first = values[0]
+    if first in NAMED_LINES or first.lstrip("+-").replace(".", "", 1).isdigit():
+        raise BadInput(f"{where}: the first line must be the header `s, a, s', r, p`")
+
+
+def _named_line(contents: _Contents, where: str, line: int, values: list[str]) -> None:
+    keyword = values[0]
+    length, form = NAMED_LINES[keyword]
+    if len(values) != length:
+        raise BadInput(f"{where}: has {len(values)} values; the form is `{form}`")
+    number = _whole(where, keyword, values[1])
+    if keyword == "start":
+        if number in contents.start:
+            raise BadInput(f"{where}: start state {number} is given twice")
+        contents.start[number] = _finite(where, f"start probability of state {number}", values[2])
+    elif keyword == "terminal":
+        contents.terminal[number] = line
+    else:
+        contents.time_limit = number
+
+
+def _transition(where: str, values: list[str]) -> tuple[int, int, int, float, float]:
+    if len(values) != 5:
+        raise BadInput(f"{where}: has {len(values)} values; {TRANSITION}")
+    s = _whole(where, "state", values[0])
+    a = _whole(where, "action", values[1])
+    s_next = _whole(where, "next state", values[2])
+    pair = f"state {s}, action {a}"
+    return (
+        s,
+        a,
+        s_next,
+        _finite(where, f"{pair}: reward", values[3]),
+        _finite(where, f"{pair}: probability", values[4]),
+    )
+
+
+def _whole(where: str, what: str, text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise BadInput(f"{where}: {what} must be a whole number from 0 up, not {text!r}")
+    return number
+
+
+def _finite(where: str, what: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadInput(f"{where}: {what} must be a finite number, not {text!r}")
+    return number

@@ -1,0 +1,109 @@
+"""Exact answers: v of a policy, q*, the successor representation, the best T-step return."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.core.errors import BadInput
+from countless.envs.mdp import MDP
+
+DENSE_LIMIT = 4000
+
+Array = NDArray[np.float64]
+
+
+def uniform_policy(mdp: MDP) -> Array:
+    """The policy (|S|, |A|) that picks among a state's actions with equal probability."""
+    policy = np.zeros((mdp.n_states, mdp.n_actions))
+    policy[mdp.pair_state, mdp.pair_action] = 1.0
+    return policy / policy.sum(axis=1, keepdims=True)
+
+
+def greedy_policy(values: Array) -> Array:
+    """The deterministic policy (|S|, |A|) of action values; the lowest action wins a tie."""
+    policy = np.zeros_like(values)
+    policy[np.arange(len(values)), values.argmax(axis=1)] = 1.0
+    return policy
+
+
+def transition_matrix(mdp: MDP, policy: Array) -> Array:
+    """P_pi (|S|, |S|); a transition that ends an episode leads nowhere, so its row sums below 1."""
+    if mdp.n_states > DENSE_LIMIT:
+        raise BadInput(
+            f"{mdp.name}: has {mdp.n_states:,} states; matrices are made for {DENSE_LIMIT:,} at most"
+        )
+    matrix = np.zeros((mdp.n_states, mdp.n_states))
+    weight = policy[mdp.state, mdp.action] * mdp.probability * ~mdp.terminated
+    np.add.at(matrix, (mdp.state, mdp.next_state), weight)
+    return matrix
+
+
+def expected_reward(mdp: MDP, policy: Array) -> Array:
+    """r_pi (|S|,): the expected one-step reward under a policy."""
+    weight = policy[mdp.state, mdp.action] * mdp.probability * mdp.reward
+    return np.bincount(mdp.state, weights=weight, minlength=mdp.n_states)
+
+
+def successor_representation(mdp: MDP, policy: Array, gamma: float) -> Array:
+    """Psi_pi = (I - gamma P_pi)^-1 (the paper's Eq. 5).
+
+    >>> from countless.envs.domains import riverswim
+    >>> mdp = riverswim()
+    >>> psi = successor_representation(mdp, uniform_policy(mdp), 0.95)
+    >>> bool(np.allclose(psi.sum(axis=1), 20.0))
+    True
+    """
+    return np.linalg.inv(np.eye(mdp.n_states) - gamma * transition_matrix(mdp, policy))
+
+
+def policy_values(mdp: MDP, policy: Array, gamma: float) -> Array:
+    """v_pi = (I - gamma P_pi)^-1 r_pi (the paper's Eq. 1)."""
+    matrix = np.eye(mdp.n_states) - gamma * transition_matrix(mdp, policy)
+    return np.linalg.solve(matrix, expected_reward(mdp, policy))
+
+
+def _backup(mdp: MDP, values: Array, gamma: float, after_end: float) -> Array:
+    """One Bellman backup, a value a (state, action) pair; an ended episode is worth `after_end`."""
+    future = np.where(mdp.terminated, after_end, values[mdp.next_state])
+    return np.add.reduceat(
+        mdp.probability * (mdp.reward + gamma * future), mdp.pair_offsets[:-1]
+    )
+
+
+def optimal_q(mdp: MDP, gamma: float, tolerance: float = 1e-10) -> Array:
+    """q* (|S|, |A|) by value iteration; an action that a state does not offer is -inf.
+
+    Stops when no value can be off by more than `tolerance` relative to the largest.
+    """
+    values = np.zeros(mdp.n_states)
+    bound = np.inf
+    while bound > tolerance * max(1.0, float(np.abs(values).max())):
+        pairs = _backup(mdp, values, gamma, 0.0)
+        new = np.maximum.reduceat(pairs, mdp.state_offsets[:-1])
+        bound = float(np.abs(new - values).max()) * gamma / (1.0 - gamma)
+        values = new
+    q = np.full((mdp.n_states, mdp.n_actions), -np.inf)
+    q[mdp.pair_state, mdp.pair_action] = _backup(mdp, values, gamma, 0.0)
+    return q
+
+
+def optimal_return(mdp: MDP, steps: int) -> float:
+    """The best expected undiscounted return of `steps` steps; ended episodes start again."""
+    values = np.zeros(mdp.n_states)
+    start = mdp.start / mdp.start.sum()
+    for _ in range(steps):
+        pairs = _backup(mdp, values, 1.0, float(start @ values))
+        values = np.maximum.reduceat(pairs, mdp.state_offsets[:-1])
+    return float(start @ values)
+
+
+def policy_return(mdp: MDP, policy: Array, steps: int) -> float:
+    """The expected undiscounted return of `steps` steps under a policy; episodes start again."""
+    values = np.zeros(mdp.n_states)
+    start = mdp.start / mdp.start.sum()
+    weight = policy[mdp.pair_state, mdp.pair_action]
+    for _ in range(steps):
+        pairs = weight * _backup(mdp, values, 1.0, float(start @ values))
+        values = np.add.reduceat(pairs, mdp.state_offsets[:-1])
+    return float(start @ values)

@@ -1,0 +1,1 @@
+"""Running things: one agent, a study of many settings, and where their records lie."""

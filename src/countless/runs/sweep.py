@@ -1,0 +1,174 @@
+"""Sweeps: every combination of a grid, from a TOML file or from the paper."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countless.core.errors import BadInput
+from countless.core.progress import SILENT, Reporter
+from countless.envs.catalog import make_mdp
+from countless.runs.study import Finished, Study, best_first, complete, default_steps
+from countless.tabular.agents import Agent, agent_class, describe, make_agent, parameter_names
+
+Grid = Mapping[str, Sequence[float | str]]
+
+_SR_ALPHA = (0.01, 0.05, 0.1, 0.25, 0.5)
+_SR_BETA = (1.0, 10.0, 100.0, 1000.0, 10000.0)
+_SR_EPSILON = (0.01, 0.05, 0.1)
+
+# What the paper swept (its section "First Empirical Demonstration"): 1,500 settings each.
+# For the control, which it does not have, the same ranges.
+PAPER_GRIDS: dict[str, Grid] = {
+    "sarsa": {
+        "alpha": tuple(round(0.005 * i, 3) for i in range(1, 101)),
+        "epsilon": tuple(round(0.01 * j, 2) for j in range(1, 16)),
+    },
+    "sarsa-sr": {
+        "alpha": _SR_ALPHA,
+        "eta": (0.01, 0.05, 0.1, 0.25, 0.5),
+        "gamma_sr": (0.5, 0.8, 0.95, 0.99),
+        "beta": _SR_BETA,
+        "epsilon": _SR_EPSILON,
+    },
+    "sarsa-counts": {"alpha": _SR_ALPHA, "beta": _SR_BETA, "epsilon": _SR_EPSILON},
+}
+
+MOST_SETTINGS = 1_000_000
+
+
+def paper_grid(agent: str) -> Grid:
+    """The paper's grid for an agent."""
+    agent_class(agent)
+    if agent not in PAPER_GRIDS:
+        raise BadInput(
+            f"the paper has no grid for {agent}; it has for {', '.join(PAPER_GRIDS)}: "
+            "give one with --grid FILE.toml"
+        )
+    return PAPER_GRIDS[agent]
+
+
+def read_grid(path: Path) -> Grid:
+    """A grid file: `name = [values]` sweeps a parameter, `name = value` fixes it.
+
+        alpha = [0.1, 0.25, 0.5]
+        beta = [10, 100]
+        norm = 2
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: is not a TOML file: {error}") from None
+    if not content:
+        raise BadInput(f"{path}: is empty; write `alpha = [0.1, 0.25]`, a line a parameter")
+    grid: dict[str, list[float | str]] = {}
+    for name, value in content.items():
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(v, int | float | str) for v in values):
+            raise BadInput(f"{path}: {name}: must be a value or a list of values, not {value!r}")
+        if len(set(values)) < len(values):
+            raise BadInput(f"{path}: {name}: has a value twice")
+        grid[name] = values
+    return grid
+
+
+def expand(
+    agent: str, env: str, grid: Grid, fixed: Mapping[str, Any], origin: str = "grid"
+) -> tuple[Agent, ...]:
+    """Every setting of a grid, the last parameter varying fastest; `fixed` overrides the grid."""
+    names = parameter_names(agent)
+    for name in grid:
+        if name not in names:
+            raise BadInput(f"{origin}: {agent} has no parameter {name!r}; it takes {', '.join(names)}")
+    axes = {name: grid[name] for name in names if name in grid and name not in fixed}
+    size = int(np.prod([len(values) for values in axes.values()], dtype=float))
+    if size > MOST_SETTINGS:
+        raise BadInput(f"{origin}: has {size:,} settings; the most is {MOST_SETTINGS:,}")
+    settings = []
+    for values in product(*axes.values()):
+        try:
+            settings.append(make_agent(agent, env, dict(fixed) | dict(zip(axes, values, strict=True))))
+        except BadInput as error:
+            raise BadInput(f"{origin}: {error}") from None
+    return tuple(settings)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A finished sweep."""
+
+    study: Study
+    finished: Finished
+    folder: Path | None
+
+    @property
+    def ranking(self) -> Sequence[int]:
+        return best_first(self.finished.returns)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `countless sweep --json` prints: all settings, best first."""
+        study, returns = self.study, self.finished.returns
+        means = returns.mean(axis=1)
+        sds = returns.std(axis=1, ddof=1) if study.runs > 1 else [None] * len(means)
+        medians = np.median(returns, axis=1)
+        return {
+            "agent": study.settings[0].name,
+            "env": study.mdp.name,
+            "runs": study.runs,
+            "steps": study.steps,
+            "seed": study.seed,
+            "rng": study.rng,
+            "folder": None if self.folder is None else str(self.folder),
+            "seconds": self.finished.seconds,
+            "settings": [
+                {
+                    "config": describe(study.settings[i]),
+                    "mean": float(means[i]),
+                    "sd": None if sds[i] is None else float(sds[i]),
+                    "median": float(medians[i]),
+                }
+                for i in self.ranking
+            ],
+        }
+
+
+def sweep(
+    agent: str,
+    env: str,
+    *,
+    grid: Grid | Path | str = "paper",
+    runs: int = 100,
+    steps: int | None = None,
+    seed: int = 0,
+    rng: str = "countless",
+    out: Path | str | None = None,
+    threads: int | None = None,
+    reporter: Reporter = SILENT,
+    **fixed: float | str,
+) -> SweepResult:
+    """Run every setting of a grid; with `out`, each finished part is kept in a folder there.
+
+    >>> result = sweep("sarsa", "riverswim", grid={"alpha": [0.1, 0.2]}, runs=2, steps=50)
+    >>> len(result.study.settings)
+    2
+    """
+    mdp = make_mdp(env)
+    origin = "grid"
+    if isinstance(grid, str | Path):
+        origin = str(grid)
+        grid = paper_grid(agent) if grid == "paper" else read_grid(Path(grid))
+    settings = expand(agent, mdp.name, grid, fixed, origin)
+    study = Study(settings, mdp, runs, default_steps(mdp) if steps is None else steps, seed, rng)
+    folder = None if out is None else Path(out) / study.name
+    finished = complete(
+        study, folder, threads=threads, reporter=reporter, description=f"sweep {agent} in {env}"
+    )
+    return SweepResult(study, finished, folder)

@@ -1,0 +1,1 @@
+"""Tabular agents: parameters, compiled kernels, and the simulation that drives them."""
