@@ -1,8 +1,8 @@
 """Countless: count-based exploration, without counting.
 
-    import countless
-    result = countless.run("sarsa-sr", "riverswim", runs=1000)
-    print(result.summary)
+import countless
+result = countless.run("sarsa-sr", "riverswim", runs=1000)
+print(result.summary)
 """
 
 from __future__ import annotations

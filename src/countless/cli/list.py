@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from countless.analysis.tables import Table
 from countless.cli.show import print_json, print_table, print_text
@@ -12,7 +13,7 @@ from countless.tabular.agents import AGENTS, parameter_names
 
 
 def command(arguments: argparse.Namespace) -> None:
-    lists = {
+    lists: dict[str, list[dict[str, Any]]] = {
         "agents": [
             {
                 "name": name,

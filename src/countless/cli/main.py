@@ -102,7 +102,9 @@ def build_parser() -> argparse.ArgumentParser:
     reproduce.add_argument(
         "--runs", type=int, default=10_000, help="fresh runs of each entry (default: 10,000)"
     )
-    reproduce.add_argument("--seed", type=int, default=0, help="seed of the fresh runs (default: 0)")
+    reproduce.add_argument(
+        "--seed", type=int, default=0, help="seed of the fresh runs (default: 0)"
+    )
     add_out(reproduce, "results", "where records and figures are kept")
 
     report = command("report", "one self-contained HTML page of all that was reproduced")

@@ -50,8 +50,12 @@ def _parameter_line(result: RunResult) -> str:
     values = describe(result.agent)
     if not values:
         return ""
-    text = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items())
-    table6 = published(result.agent.name, result.study.mdp.name, getattr(result.agent, "norm", None))
+    text = ", ".join(
+        f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()
+    )
+    table6 = published(
+        result.agent.name, result.study.mdp.name, getattr(result.agent, "norm", None)
+    )
     if table6 and all(values[key] == value for key, value in table6.items()):
         text += " (the paper's Table 6)"
     return f"parameters: {text}"

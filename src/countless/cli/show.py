@@ -27,25 +27,26 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def console() -> Console:
-    """Stdout; never narrower than a table needs where it is not a terminal."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+    """Stdout; wide enough for any table where it is not a terminal."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def print_table(table: Table) -> None:
     shown = RichTable(box=box.SIMPLE_HEAD)
     for i, column in enumerate(table.columns):
-        shown.add_column(column, justify="left" if i < table.labels else "right", no_wrap=True)
+        label = i < table.labels
+        shown.add_column(column, justify="left" if label else "right", no_wrap=not label)
     for row in table.rows:
         shown.add_row(*row)
     out = console()
     out.print(table.title, style="bold", markup=False)
     out.print(shown)
     if table.note:
-        out.print(table.note, markup=False)
+        print_text(table.note)
 
 
 def print_text(text: str) -> None:
-    console().print(text, markup=False)
+    console().print(text, markup=False, soft_wrap=not sys.stdout.isatty())
 
 
 class Bars:

@@ -12,7 +12,7 @@ class CountlessError(Exception):
     exit_code = 1
 
 
-class BadInput(CountlessError):
+class BadInput(CountlessError):  # noqa: N818 (it is the input that is bad, not an error class)
     """The user gave something that cannot be right; the command line exits with 2."""
 
     exit_code = 2

@@ -60,7 +60,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """`value` if it is one of `choices`, or a `BadInput` that lists them."""
     if value not in choices:
         raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-    return cast(str, value)
+    return str(value)
 
 
 def validate(parameters: Parameters) -> None:

@@ -30,7 +30,9 @@ class Domain:
 
 DOMAINS: tuple[Domain, ...] = (
     Domain("riverswim", "6 states; swim against the current (paper)", domains.riverswim),
-    Domain("sixarms", "7 states; the rarest arm pays most (paper; fifth arm 1666)", domains.sixarms),
+    Domain(
+        "sixarms", "7 states; the rarest arm pays most (paper; fifth arm 1666)", domains.sixarms
+    ),
     Domain(
         "sixarms-1660",
         "SixArms as Strehl & Littman printed it (fifth arm 1660)",

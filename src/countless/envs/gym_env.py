@@ -83,7 +83,7 @@ class MDPEnv(gymnasium.Env[np.int64, np.int64]):
             self._info(),
         )
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """With `render_mode="ansi"`: the grid with the agent as `A`, or the state's number."""
         if self.render_mode != "ansi":
             return None

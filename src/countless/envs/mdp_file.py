@@ -1,11 +1,11 @@
 """The released code's `.mdp` files: a header, then `s, a, s', r, p` rows and a few named lines.
 
-    s, a, s', r, p
-    0, 0, 1, 0.0, 1.0
-    1, 0, 1, 2.5, 1.0
-    start, 0, 1.0
-    terminal, 1
-    time_limit, 5000
+s, a, s', r, p
+0, 0, 1, 0.0, 1.0
+1, 0, 1, 2.5, 1.0
+start, 0, 1.0
+terminal, 1
+time_limit, 5000
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ def uniform_policy(mdp: MDP) -> Array:
     """The policy (|S|, |A|) that picks among a state's actions with equal probability."""
     policy = np.zeros((mdp.n_states, mdp.n_actions))
     policy[mdp.pair_state, mdp.pair_action] = 1.0
-    return policy / policy.sum(axis=1, keepdims=True)
+    uniform: Array = policy / policy.sum(axis=1, keepdims=True)
+    return uniform
 
 
 def greedy_policy(values: Array) -> Array:
@@ -42,7 +43,8 @@ def transition_matrix(mdp: MDP, policy: Array) -> Array:
 def expected_reward(mdp: MDP, policy: Array) -> Array:
     """r_pi (|S|,): the expected one-step reward under a policy."""
     weight = policy[mdp.state, mdp.action] * mdp.probability * mdp.reward
-    return np.bincount(mdp.state, weights=weight, minlength=mdp.n_states)
+    rewards: Array = np.bincount(mdp.state, weights=weight, minlength=mdp.n_states).astype(float)
+    return rewards
 
 
 def successor_representation(mdp: MDP, policy: Array, gamma: float) -> Array:
@@ -54,21 +56,20 @@ def successor_representation(mdp: MDP, policy: Array, gamma: float) -> Array:
     >>> bool(np.allclose(psi.sum(axis=1), 20.0))
     True
     """
-    return np.linalg.inv(np.eye(mdp.n_states) - gamma * transition_matrix(mdp, policy))
+    matrix = np.eye(mdp.n_states) - gamma * transition_matrix(mdp, policy)
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def policy_values(mdp: MDP, policy: Array, gamma: float) -> Array:
     """v_pi = (I - gamma P_pi)^-1 r_pi (the paper's Eq. 1)."""
     matrix = np.eye(mdp.n_states) - gamma * transition_matrix(mdp, policy)
-    return np.linalg.solve(matrix, expected_reward(mdp, policy))
+    return np.asarray(np.linalg.solve(matrix, expected_reward(mdp, policy)), dtype=np.float64)
 
 
 def _backup(mdp: MDP, values: Array, gamma: float, after_end: float) -> Array:
     """One Bellman backup, a value a (state, action) pair; an ended episode is worth `after_end`."""
     future = np.where(mdp.terminated, after_end, values[mdp.next_state])
-    return np.add.reduceat(
-        mdp.probability * (mdp.reward + gamma * future), mdp.pair_offsets[:-1]
-    )
+    return np.add.reduceat(mdp.probability * (mdp.reward + gamma * future), mdp.pair_offsets[:-1])
 
 
 def optimal_q(mdp: MDP, gamma: float, tolerance: float = 1e-10) -> Array:

@@ -1,1 +1,39 @@
-EXPERIMENTS = {}
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from countless.core.errors import CountlessError, unknown_name
+from countless.experiments import figure2, table1, table5, table6
+from countless.experiments.section import Experiment, Section
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "table1": table1.EXPERIMENT,
+    "table5": table5.EXPERIMENT,
+    "table6": table6.EXPERIMENT,
+    "figure2": figure2.EXPERIMENT,
+}
+GROUPS: dict[str, tuple[str, ...]] = {"tabular": tuple(EXPERIMENTS)}
+
+
+def members(name: str) -> tuple[str, ...]:
+    """The experiments that `name` stands for: itself, or those of a group."""
+    if name in GROUPS:
+        return GROUPS[name]
+    if name in EXPERIMENTS:
+        return (name,)
+    raise unknown_name("experiment", name, [*EXPERIMENTS, *GROUPS])
+
+
+def finished_sections(results: Path) -> list[Section]:
+    """What can be shown of the experiments in a folder of results."""
+    sections = []
+    for name, experiment in EXPERIMENTS.items():
+        if (results / name / "made.json").is_file():
+            sections.append(experiment.show(results / name))
+    if not sections:
+        raise CountlessError(
+            f"{results} holds no finished experiment; make some with `countless reproduce tabular`"
+        )
+    return sections

@@ -57,9 +57,9 @@ def paper_grid(agent: str) -> Grid:
 def read_grid(path: Path) -> Grid:
     """A grid file: `name = [values]` sweeps a parameter, `name = value` fixes it.
 
-        alpha = [0.1, 0.25, 0.5]
-        beta = [10, 100]
-        norm = 2
+    alpha = [0.1, 0.25, 0.5]
+    beta = [10, 100]
+    norm = 2
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -87,7 +87,9 @@ def expand(
     names = parameter_names(agent)
     for name in grid:
         if name not in names:
-            raise BadInput(f"{origin}: {agent} has no parameter {name!r}; it takes {', '.join(names)}")
+            raise BadInput(
+                f"{origin}: {agent} has no parameter {name!r}; it takes {', '.join(names)}"
+            )
     axes = {name: grid[name] for name in names if name in grid and name not in fixed}
     size = int(np.prod([len(values) for values in axes.values()], dtype=float))
     if size > MOST_SETTINGS:
@@ -95,7 +97,9 @@ def expand(
     settings = []
     for values in product(*axes.values()):
         try:
-            settings.append(make_agent(agent, env, dict(fixed) | dict(zip(axes, values, strict=True))))
+            settings.append(
+                make_agent(agent, env, dict(fixed) | dict(zip(axes, values, strict=True)))
+            )
         except BadInput as error:
             raise BadInput(f"{origin}: {error}") from None
     return tuple(settings)
@@ -117,7 +121,7 @@ class SweepResult:
         """The document that `countless sweep --json` prints: all settings, best first."""
         study, returns = self.study, self.finished.returns
         means = returns.mean(axis=1)
-        sds = returns.std(axis=1, ddof=1) if study.runs > 1 else [None] * len(means)
+        sds = returns.std(axis=1, ddof=1) if study.runs > 1 else None
         medians = np.median(returns, axis=1)
         return {
             "agent": study.settings[0].name,
@@ -132,7 +136,7 @@ class SweepResult:
                 {
                     "config": describe(study.settings[i]),
                     "mean": float(means[i]),
-                    "sd": None if sds[i] is None else float(sds[i]),
+                    "sd": None if sds is None else float(sds[i]),
                     "median": float(medians[i]),
                 }
                 for i in self.ranking

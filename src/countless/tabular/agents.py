@@ -54,7 +54,9 @@ class SarsaSR:
     beta: float = real(100.0, _BETA, "[0, inf)")
     epsilon: float = real(0.1, _EPSILON, "[0, 1]")
     gamma: float = real(0.95, _GAMMA, "[0, 1)")
-    norm: float = real(1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]")
+    norm: float = real(
+        1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]"
+    )
     update: str = choice("resampled", _UPDATE, UPDATES)
     time_limit: str = choice("terminal", _TIME_LIMIT, TIME_LIMITS)
 
@@ -161,6 +163,4 @@ def make_agent(name: str, env: str = "", parameters: Mapping[str, Any] | None = 
 
 def describe(agent: Agent) -> dict[str, float | str]:
     """The agent's parameters as plain data; an infinite norm becomes the word "inf"."""
-    return {
-        key: "inf" if value == math.inf else value for key, value in asdict(agent).items()
-    }
+    return {key: "inf" if value == math.inf else value for key, value in asdict(agent).items()}

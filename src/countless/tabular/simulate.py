@@ -160,7 +160,9 @@ def _plan(agents: Sequence[Agent], mdp: MDP, steps: int, seed: int, rng: str) ->
     if isinstance(first, RandomAgent | OptimalAgent):
         if len(agents) > 1:
             raise BadInput(f"{first.name} takes one setting at a time")
-        return _Plan(_fixed_kernel(_policy_slots(first, mdp), model, keys[0], seed, steps), 1, steps)
+        return _Plan(
+            _fixed_kernel(_policy_slots(first, mdp), model, keys[0], seed, steps), 1, steps
+        )
     return _Plan(_sarsa_kernel(_Table(agents), model, keys, seed, steps), len(agents), steps)
 
 
@@ -225,7 +227,9 @@ def _check_replayable(agent: Agent, mdp: MDP) -> None:
             f"not {agent.name}"
         )
     if mdp.episode_limit is not None:
-        raise BadInput(f"--rng authors: the released scripts cannot run {mdp.name}; use an .mdp file")
+        raise BadInput(
+            f"--rng authors: the released scripts cannot run {mdp.name}; use an .mdp file"
+        )
     slot = np.arange(len(mdp.pair_action)) - mdp.state_offsets[mdp.pair_state]
     for pair in np.flatnonzero(slot != mdp.pair_action)[:1]:
         s = mdp.pair_state[pair]
@@ -274,7 +278,8 @@ def _policy_slots(agent: RandomAgent | OptimalAgent, mdp: MDP) -> NDArray[np.int
     best = optimal_q(mdp, agent.gamma).argmax(axis=1)
     offers = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.int64)
     offers[mdp.pair_state, mdp.pair_action] = 1
-    return (np.cumsum(offers, axis=1) - 1)[np.arange(mdp.n_states), best]
+    slots: NDArray[np.int64] = np.cumsum(offers, axis=1)[np.arange(mdp.n_states), best] - 1
+    return slots
 
 
 def _lane_count(model: Model, bonus: int) -> int:

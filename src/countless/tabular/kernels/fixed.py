@@ -34,7 +34,7 @@ def follow(model, policy, steps, seed, key, first_run, returns, trace):
                 slot = np.int64(u * (model.n_slots[s] / TWO_53 * BELOW_ONE))
             cell = (s * U64(width) + U64(slot)) * U64(depth)
             u = draw(a, b, c, w, 0)
-            for k in range(depth - 1):
+            for _ in range(depth - 1):
                 if u < model.threshold[cell]:
                     break
                 cell += U64(1)

@@ -80,7 +80,9 @@ def _sized(length: int) -> Any:
     return (0,) * length if length <= UNROLLED else np.zeros(length, dtype=np.int8)
 
 
-def _thresholds(probability: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _thresholds(
+    probability: NDArray[np.float64], offsets: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Cumulative probabilities times 2^53 within each group, added left to right, rounded up."""
     result = np.empty(len(probability))
     lengths = np.diff(offsets)

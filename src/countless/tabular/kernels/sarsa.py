@@ -60,7 +60,9 @@ def _select(q, row, n, u, explore):
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def _block(model, bonus, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace):
+def _block(
+    model, bonus, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace
+):
     """Run len(returns) runs, each `steps` steps, all of one setting."""
     lanes = U64(len(returns))
     states = U64(len(model.n_slots))
@@ -126,9 +128,7 @@ def _block(model, bonus, p, setting, executed, truncate, steps, seed, key, first
             mask = z_explores[lane]
             next_slot = (((best[next_row]) & ~mask) | ((I64(u * scale[s_next]) + 1) & mask)) - 1
             if next_slot < 0:
-                next_slot = _select(
-                    q, next_row * width, I64(model.n_slots[s_next]), u, explore
-                )
+                next_slot = _select(q, next_row * width, I64(model.n_slots[s_next]), u, explore)
 
             ends = False
             limit = last
@@ -178,7 +178,19 @@ def _block(model, bonus, p, setting, executed, truncate, steps, seed, key, first
 
 @njit(error_model="numpy", nogil=True, cache=True)
 def sarsa(
-    model, bonus, p, settings, executed, truncate, steps, seed, keys, first_run, lanes, returns, trace
+    model,
+    bonus,
+    p,
+    settings,
+    executed,
+    truncate,
+    steps,
+    seed,
+    keys,
+    first_run,
+    lanes,
+    returns,
+    trace,
 ):
     """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
 

@@ -1,4 +1,4 @@
-"""The two Mersenne Twisters of the released code: CPython's `random` and NumPy's legacy `np.random`.
+"""The released code's two Mersenne Twisters: CPython's `random` and NumPy's legacy `np.random`.
 
 Both are the same generator, MT19937; they differ in how they are seeded (done by the libraries
 themselves, outside) and in how they turn words into numbers (done here).

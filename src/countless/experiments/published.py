@@ -1,0 +1,52 @@
+"""The numbers that the paper prints, as it prints them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REPLAY_RUNS = 100
+REPLAY_SEED = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of Table 1 or 5: an agent in a domain, the mean, and the number in parentheses.
+
+    The paper calls the parenthesis a 95% confidence interval; it is the sample SD.
+    """
+
+    env: str
+    agent: str
+    norm: float | None
+    mean: int
+    bracket: int
+
+    @property
+    def label(self) -> str:
+        return "Sarsa" if self.norm is None else f"Sarsa+SR ℓ{self.norm:g}"
+
+    @property
+    def domain(self) -> str:
+        return DOMAIN_LABELS[self.env]
+
+
+DOMAIN_LABELS = {"riverswim": "RiverSwim", "sixarms": "SixArms"}
+
+_SR_L1 = (
+    Entry("riverswim", "sarsa-sr", 1.0, 1_213_544, 540_454),
+    Entry("sixarms", "sarsa-sr", 1.0, 1_052_934, 2_311_617),
+)
+_SARSA = (
+    Entry("riverswim", "sarsa", None, 24_770, 196),
+    Entry("sixarms", "sarsa", None, 247_977, 4_970),
+)
+_SR_L2 = (
+    Entry("riverswim", "sarsa-sr", 2.0, 1_192_052, 507_179),
+    Entry("sixarms", "sarsa-sr", 2.0, 819_927, 2_132_003),
+)
+
+TABLE_1 = (_SARSA[0], _SR_L1[0], _SARSA[1], _SR_L1[1])
+TABLE_5 = (_SR_L1[0], _SR_L2[0], _SR_L1[1], _SR_L2[1])
+
+# Figure 2's reference functions: f1(n) = C1 sqrt(n), f2(n) = C2 n.
+C1, C2 = 0.19, 0.006
