@@ -24,7 +24,7 @@ def mdp_from_gymnasium(env: str | gymnasium.Env[Any, Any]) -> MDP:
     if model is None or start is None:
         raise BadInput(
             f"{name}: exposes no model; a tabular agent needs `P` and `initial_state_distrib` "
-            "(FrozenLake-v1, Taxi-v3 and CliffWalking-v1 have them)"
+            "(FrozenLake, Taxi and CliffWalking have them)"
         )
     rows, terminated = [], []
     for s, by_action in model.items():

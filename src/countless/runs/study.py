@@ -133,6 +133,8 @@ def complete(
     description: str = "",
 ) -> Finished:
     """Run what is missing of a study, keeping each part in `folder` as it ends, and return it all."""
+    if threads is not None:
+        check_whole("threads", threads, 4096)
     returns = np.full((len(study.settings), study.runs), np.nan)
     missing = study.parts()
     if folder is not None:

@@ -1,0 +1,67 @@
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from countless.analysis.statistics import (
+    BOOTSTRAP_RUNS,
+    interquartile_mean,
+    mean_interval,
+    summarise,
+)
+
+samples = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=60).map(np.array)
+
+
+@given(samples)
+def test_against_other_libraries(x):
+    summary = summarise(x)
+    assert summary.sd == pytest.approx(statistics.stdev(x), abs=1e-6)
+    assert summary.iqm == pytest.approx(stats.trim_mean(x, 0.25), abs=1e-6)
+    low, high = summary.ci95
+    assert x.min() - 1e-6 <= low <= high <= x.max() + 1e-6
+
+
+def test_bootstrap_against_scipy():
+    x = np.random.default_rng(0).lognormal(sigma=1.5, size=400)
+    theirs = stats.bootstrap(
+        (x,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    low, high = mean_interval(x)
+    width = theirs.high - theirs.low
+    assert low == pytest.approx(theirs.low, abs=0.06 * width)
+    assert high == pytest.approx(theirs.high, abs=0.06 * width)
+
+
+def test_the_interval_covers_the_mean_as_often_as_it_says():
+    rng = np.random.default_rng(2)
+    hits = 0
+    for _ in range(300):
+        low, high = mean_interval(rng.exponential(size=100))
+        hits += low <= 1.0 <= high
+    assert 0.90 <= hits / 300 <= 0.98
+
+
+def test_the_interval_is_seeded():
+    x = np.arange(50.0)
+    assert mean_interval(x, 1) == mean_interval(x, 1)
+    assert mean_interval(x, 1) != mean_interval(x, 2)
+
+
+def test_many_runs_use_the_normal_interval():
+    x = np.random.default_rng(3).normal(size=BOOTSTRAP_RUNS + 1)
+    low, high = mean_interval(x)
+    assert high - low == pytest.approx(2 * 1.96 * x.std(ddof=1) / len(x) ** 0.5, rel=1e-4)
+
+
+def test_one_run_has_no_sd():
+    summary = summarise([3.0])
+    assert summary.mean == summary.median == summary.iqm == 3.0
+    assert summary.to_json()["sd"] is None
+
+
+def test_iqm_drops_the_extremes():
+    assert interquartile_mean(np.array([-1e9, 1.0, 2.0, 1e9])) == 1.5

@@ -1,0 +1,209 @@
+"""The command line: what it prints, how it fails, how it stops."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from countless.cli.main import main
+from countless.experiments.catalog import EXPERIMENTS, GROUPS
+
+
+def call(capsys, *argv):
+    code = main(list(argv))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def document(capsys, *argv):
+    code, out, _ = call(capsys, *argv, "--json")
+    assert code == 0
+    assert out.count("\n") == 1
+    return json.loads(out)
+
+
+def test_the_papers_number(capsys):
+    code, out, err = call(
+        capsys, "run", "sarsa-sr", "riverswim", "--rng", "authors", "--seed", "2", "--runs", "100"
+    )
+    assert code == 0
+    assert "1,213,544" in out
+    assert "540,454" in out
+    assert "the paper's Table 6" in out
+    assert err == ""
+
+
+def test_run_json(capsys):
+    content = document(
+        capsys, "run", "sarsa-sr", "sixarms", "--runs", "3", "--steps", "50", "--beta", "7"
+    )
+    assert content["config"]["beta"] == 7.0
+    assert content["config"]["gamma_sr"] == 0.99
+    assert content["steps"] == 50
+    assert len(content["per_run"]) == 3
+
+
+def test_every_agent_from_the_command_line(capsys):
+    for agent in ("sarsa", "sarsa-sr", "sarsa-counts", "random", "optimal"):
+        content = document(capsys, "run", agent, "riverswim", "--runs", "2", "--steps", "20")
+        assert content["agent"] == agent
+
+
+def test_run_out_is_kept(capsys, tmp_path):
+    arguments = ("run", "sarsa", "riverswim", "--runs", "5", "--steps", "50", "-o", str(tmp_path))
+    first = document(capsys, *arguments)
+    again = document(capsys, *arguments)
+    assert first["per_run"] == again["per_run"]
+    assert again["steps_per_second"] is None
+
+
+def test_sweep(capsys, tmp_path):
+    grid = tmp_path / "grid.toml"
+    grid.write_text("alpha = [0.1, 0.2]\nepsilon = [0.1, 0.2, 0.3]\n")
+    arguments = ("sweep", "sarsa", "riverswim", "--grid", str(grid), "--runs", "2", "--steps", "30")
+    content = document(capsys, *arguments, "-o", str(tmp_path / "out"))
+    assert len(content["settings"]) == 6
+    code, out, _ = call(capsys, *arguments, "--top", "3", "-o", str(tmp_path / "out"))
+    assert code == 0
+    assert "the best 3 of 6 settings" in out
+
+
+def test_list(capsys):
+    content = document(capsys, "list")
+    assert {entry["name"] for entry in content["agents"]} >= {"sarsa-sr", "optimal"}
+    assert {entry["name"] for entry in content["envs"]} >= {"riverswim", "deepsea-N"}
+    assert {entry["name"] for entry in content["experiments"]} == set(EXPERIMENTS)
+    _, out, _ = call(capsys, "list", "agents")
+    assert "riverswim" not in out
+
+
+def test_reproduce_and_report(capsys, tmp_path):
+    results = str(tmp_path / "results")
+    content = document(capsys, "reproduce", "figure2", "--runs", "20", "-o", results)
+    assert content["sections"][0]["name"] == "figure2"
+    _, out, _ = call(capsys, "report", results, "-o", str(tmp_path / "report"))
+    path = tmp_path / "report" / "report.html"
+    assert str(path) in out
+    assert "Figure 2" in path.read_text()
+
+
+def test_doctor(capsys):
+    assert document(capsys, "doctor")["steps_per_second"] > 0
+
+
+def test_version_and_help(capsys):
+    code, out, _ = call(capsys, "--version")
+    assert (code, out.strip()) == (0, "0.1.0")
+    code, out, _ = call(capsys)
+    assert code == 0
+    assert "examples:" in out
+    for command in ("run", "sweep", "reproduce", "report", "list", "doctor"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert "--json" in capsys.readouterr().out
+
+
+def test_help_names_every_experiment(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    out = capsys.readouterr().out
+    for name in (*EXPERIMENTS, *GROUPS):
+        assert name in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["run"], "the following arguments are required: AGENT, ENV"),
+        (["run", "sarsa-rs", "riverswim"], "unknown agent 'sarsa-rs'; did you mean 'sarsa-sr'"),
+        (["run", "sarsa", "rivrswim"], "unknown environment 'rivrswim'; did you mean 'riverswim'"),
+        (
+            ["run", "sarsa", "riverswim", "--bata", "1"],
+            "unknown argument '--bata' of countless run; did you mean --beta?",
+        ),
+        (["run", "sarsa", "riverswim", "--beta", "1"], "sarsa has no parameter 'beta'"),
+        (["run", "sarsa", "riverswim", "--alpha", "0"], "alpha must lie in (0, 1], not 0"),
+        (["run", "sarsa", "riverswim", "--alpha", "nan"], "alpha must lie in (0, 1], not nan"),
+        (
+            ["run", "sarsa", "riverswim", "--alpha", "x"],
+            "argument --alpha: invalid float value: 'x'",
+        ),
+        (["run", "sarsa", "riverswim", "--gamma", "1"], "gamma must lie in [0, 1), not 1"),
+        (
+            ["run", "sarsa", "riverswim", "--epsilon", "-0.5"],
+            "epsilon must lie in [0, 1], not -0.5",
+        ),
+        (["run", "sarsa", "riverswim", "--runs", "0"], "runs must be a whole number from 1"),
+        (["run", "sarsa", "riverswim", "--runs", "1.5"], "argument --runs: invalid int value"),
+        (["run", "sarsa", "riverswim", "--rng", "x"], "rng must be one of countless, authors"),
+        (["run", "sarsa", "riverswim", "--threads", "0"], "threads must be a whole number from 1"),
+        (["run", "sarsa", "no.mdp"], "no.mdp: cannot be read"),
+        (["run", "random", "riverswim", "--rng", "authors"], "--rng authors replays"),
+        (["sweep", "sarsa", "riverswim", "--grid", "no.toml"], "no.toml: cannot be read"),
+        (["sweep", "optimal", "riverswim"], "the paper has no grid for optimal"),
+        (["sweep", "sarsa", "riverswim", "--top", "0"], "--top must be a whole number"),
+        (["reproduce", "table99"], "unknown experiment 'table99'"),
+        (["reproduce", "table1", "--runs", "0"], "--runs must be a whole number"),
+        (["report", "no-such-folder"], "no folder no-such-folder"),
+        (["list", "cats"], "invalid choice: 'cats'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capsys, *argv)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("countless: ")
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    for argv in (
+        ["run", "sarsa", "riverswim", "--runs", "1", "--steps", "1"],
+        ["sweep", "sarsa", "riverswim"],
+        ["reproduce", "table1"],
+    ):
+        code, _, err = call(capsys, *argv, "-o", str(tmp_path / "file" / "x"))
+        assert code == 2
+        assert "cannot write to the folder" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_failure_while_running_is_exit_1(capsys, tmp_path):
+    code, _, err = call(capsys, "report", str(tmp_path), "-o", str(tmp_path / "report"))
+    assert code == 1
+    assert "holds no finished experiment" in err
+
+
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_stopped_sweep_keeps_what_is_finished_and_goes_on(tmp_path, number, expected):
+    grid = tmp_path / "grid.toml"
+    grid.write_text(f"alpha = {[i / 100 for i in range(1, 61)]}\n")
+    command = [
+        sys.executable, "-m", "countless", "sweep", "sarsa-sr", "riverswim", "--grid", str(grid),
+        "--norm", "2", "--runs", "1000", "-o", str(tmp_path / "out"), "--json",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("out/*/part-*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == expected, err
+    assert out == ""
+    assert "Traceback" not in err
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/*/part-*.parquet")}
+    assert kept
+    assert not list(tmp_path.glob("out/*/.*"))
+    grown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    assert len(json.loads(grown.stdout)["settings"]) == 60
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+
+from countless.core.errors import BadInput
+from countless.envs import domains
+from countless.envs.mdp_file import read_mdp
+
+HEADER = "s, a, s', r, p\n"
+GOOD = (
+    HEADER
+    + """
+0, 0, 1, 0.0 , 0.3
+0, 0, 0, 0.0 , 0.7
+0, 1, 0, 5.0 , 1.0
+
+1, 0, 1, 2, 1
+start, 0, 1.0
+terminal, 1
+time_limit, 70
+"""
+)
+
+
+def write(tmp_path, text):
+    path = tmp_path / "toy.mdp"
+    path.write_text(text)
+    return path
+
+
+def test_a_good_file(tmp_path):
+    mdp = read_mdp(write(tmp_path, GOOD))
+    assert (mdp.name, mdp.n_states, mdp.n_actions, mdp.time_limit) == ("toy", 2, 2, 70)
+    assert list(mdp.actions(0)) == [0, 1]
+    assert list(mdp.actions(1)) == [0]
+    np.testing.assert_array_equal(mdp.next_state, [0, 1, 0, 1])
+    np.testing.assert_array_equal(mdp.terminated, [False, True, False, True])
+
+
+def as_file(mdp):
+    rows = zip(mdp.state, mdp.action, mdp.next_state, mdp.reward, mdp.probability, strict=True)
+    lines = [f"{s}, {a}, {to}, {r!s}, {p!s}" for s, a, to, r, p in rows]
+    starts = [f"start, {s}, {p}" for s, p in enumerate(mdp.start) if p > 0]
+    return HEADER + "\n".join([*lines, *starts, f"time_limit, {mdp.time_limit}"])
+
+
+@pytest.mark.parametrize("make", [domains.riverswim, domains.sixarms])
+def test_the_papers_domains_survive_the_round_trip(tmp_path, make):
+    mdp = make()
+    again = read_mdp(write(tmp_path, as_file(mdp)))
+    assert again.fingerprint == mdp.fingerprint
+    assert again.time_limit == 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "there are no transitions"),
+        (HEADER, "there are no transitions"),
+        ("0, 0, 0, 0, 1\n", "line 1: the first line must be the header"),
+        (HEADER + "0, 0, 0, 1\n", "line 2: has 4 values; a transition is five"),
+        (HEADER + "x, 0, 0, 0, 1\n", "line 2: state must be a whole number from 0 up, not 'x'"),
+        (HEADER + "0, -1, 0, 0, 1\n", "line 2: action must be a whole number"),
+        (HEADER + "0, 0, 0.5, 0, 1\n", "line 2: next state must be a whole number"),
+        (HEADER + "0, 0, 0, nan, 1\n", "line 2: state 0, action 0: reward must be a finite"),
+        (HEADER + "0, 0, 0, inf, 1\n", "line 2: state 0, action 0: reward must be a finite"),
+        (HEADER + "0, 0, 0, 0, p\n", "line 2: state 0, action 0: probability must be a finite"),
+        (HEADER + "0, 0, 0, 0, 1.5\n", r"line 2: state 0, action 0: the probability must lie in"),
+        (HEADER + "0, 0, 0, 0, -0.5\n", r"state 0, action 0: the probability must lie in"),
+        (
+            HEADER + "0, 0, 0, 0, 1\n\n0, 1, 0, 0, .5\nstart, 0, 1\n",
+            "line 4: state 0, action 1: the probabilities sum to 0.5",
+        ),
+        (
+            HEADER + "0, 0, 0, 0, 0.5\n0, 0, 0, 0, 0.5\n",
+            "line 3: state 0, action 0: the transition to 0 stands already on line 2",
+        ),
+        (HEADER + "0, 0, 1, 0, 1\nstart, 0, 1\n", "state 1 has no action"),
+        (HEADER + "0, 0, 2, 0, 1\n2, 0, 2, 0, 1\nstart, 0, 1", "state 1 has no action"),
+        (HEADER + "0, 0, 0, 0, 1\n", "the start probabilities sum to 0; they must sum to 1"),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 0, .5\n", "sum to 0.5"),
+        (
+            HEADER + "0, 0, 0, 0, 1\nstart, 0, 1\nstart, 0, 1\n",
+            "line 4: start state 0 is given twice",
+        ),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 7, 1\n", "start state 7 has no transition"),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 0\n", "line 3: has 2 values; the form is `start, STATE"),
+        (HEADER + "0, 0, 0, 0, 1\nterminal, 4\nstart, 0, 1", "line 3: terminal state 4"),
+        (HEADER + "0, 0, 0, 0, 1\nterminal, 0\nstart, 0, 1", "both a start and a terminal state"),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 0, 1\ntime_limit, 0", "time_limit must be at least 1"),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 0, 2\nstart, 0, -1", "line 4: start state 0"),
+        (
+            HEADER + "0, 0, 0, 0, 1\n0, 1, 0, 0, 0\nstart, 0, 1",
+            "action 1: the probabilities sum to 0",
+        ),
+    ],
+)
+def test_errors_say_where(tmp_path, text, message):
+    with pytest.raises(BadInput, match=message) as error:
+        read_mdp(write(tmp_path, text))
+    assert "toy.mdp" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        read_mdp(tmp_path / "no.mdp")
+    (tmp_path / "b.mdp").write_bytes(b"\xff\xfe\x00\x80")
+    with pytest.raises(BadInput, match="is not a text file"):
+        read_mdp(tmp_path / "b.mdp")
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_mdp(tmp_path)

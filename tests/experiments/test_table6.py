@@ -1,0 +1,28 @@
+"""The published sweep: its size, where the paper's settings lie in it, and what importance means."""
+
+import numpy as np
+import pytest
+
+from countless.envs import make_mdp
+from countless.experiments import table6
+from countless.runs.study import Study
+from countless.tabular.agents import SarsaSR
+
+
+def test_importance_of_a_parameter_that_does_everything():
+    settings = tuple(SarsaSR(alpha=a, beta=b) for a in (0.1, 0.2, 0.3) for b in (1.0, 10.0))
+    study = Study(settings, make_mdp("riverswim"), 1, 1, 0)
+    shares = table6.importance(study, np.array([1.0, 1.0, 2.0, 2.0, 5.0, 5.0]))
+    assert shares["alpha"] == pytest.approx(1.0)
+    assert shares["beta"] == pytest.approx(0.0)
+
+
+def test_the_published_setting_is_in_each_sweep():
+    for sweep in table6.SWEEPS:
+        study = sweep.study(0)
+        assert len(study.settings) == 1500
+        assert 0 <= sweep.published_index(study) < 1500
+
+
+def test_the_published_sweep_is_four_and_a_half_billion_steps():
+    assert sum(sweep.study(0).total_steps for sweep in table6.SWEEPS) == 4_500_000_000
