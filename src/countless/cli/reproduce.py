@@ -39,8 +39,7 @@ def command(arguments: argparse.Namespace) -> None:
 
 def print_section(section: Section) -> None:
     """A finished experiment in the terminal."""
-    if not section.tables:
-        print_text(f"\n{section.title}")
+    print_text(f"\n{section.title}")
     for table in section.tables:
         print_text("")
         print_table(table)

@@ -59,7 +59,7 @@ def load_entries(entries: Sequence[Entry], folder: Path) -> list[tuple[Entry, Re
     ]
 
 
-def side_by_side(title: str, loaded: Sequence[tuple[Entry, Returns, Returns]]) -> Table:
+def side_by_side(loaded: Sequence[tuple[Entry, Returns, Returns]]) -> Table:
     """A block of rows an entry, a column a source."""
     rows: list[tuple[str, ...]] = []
     for entry, replay_returns, fresh_returns in loaded:
@@ -81,7 +81,7 @@ def side_by_side(title: str, loaded: Sequence[tuple[Entry, Returns, Returns]]) -
         f"fresh, {fresh_runs:,} runs",
     )
     note = "* printed in the paper as a 95% confidence interval"
-    return Table(title, columns, tuple(rows), labels=3, note=note)
+    return Table("Paper, replay and fresh runs", columns, tuple(rows), labels=3, note=note)
 
 
 def _pair(field: str, replay: Summary, fresh: Summary) -> tuple[str, str]:

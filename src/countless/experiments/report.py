@@ -29,8 +29,8 @@ def report_html(sections: Sequence[Section]) -> str:
 
 def _section(section: Section) -> str:
     parts = [f'<section id="{section.name}"><h2>{section.title}</h2>']
-    parts += [figure_html(figure.stem, figure.caption) for figure in section.figures]
     parts += [table_html(table) for table in section.tables]
+    parts += [figure_html(figure.stem, figure.caption) for figure in section.figures]
     parts += [paragraph(text) for text in section.words]
     made = section.made
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())

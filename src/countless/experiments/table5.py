@@ -32,7 +32,7 @@ def show(folder: Path) -> Section:
     return Section(
         name="table5",
         title=TITLE,
-        tables=(side_by_side(TITLE, loaded),),
+        tables=(side_by_side(loaded),),
         figures=(),
         words=(replay_words(loaded), bracket_words(loaded), *_difference_words(loaded)),
         made=read_made(folder),

@@ -195,7 +195,7 @@ def _best_table(loaded: Sequence[_Loaded], runs: int) -> Table:
                     _setting(item.study, i),
                     f"{order.index(i) + 1:,}",
                     number(float(item.means[i])),
-                    f"{number(fresh.mean)} ± {number(half)}",
+                    f"{fresh.mean:,.0f} ± {half:,.0f}",
                 )
             )
     columns = ("domain", "agent", "", "setting", "rank", "sweep", f"{runs:,} fresh runs")

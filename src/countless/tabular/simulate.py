@@ -168,11 +168,13 @@ def _plan(agents: Sequence[Agent], mdp: MDP, steps: int, seed: int, rng: str) ->
 
 def _sarsa_kernel(table: _Table, model: Model, keys: Any, seed: int, steps: int) -> Kernel:
     words, lanes = seed_words(seed), _lane_count(model, table.bonus)
+    general = model.episodic or model.ragged or table.executed
 
     def kernel(settings: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         sarsa.sarsa(
             model,
             table.bonus,
+            sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN,
             table.p,
             table.settings[settings],
             table.executed,
@@ -194,7 +196,7 @@ def _replay_kernel(table: _Table, model: Model, seed: int, steps: int) -> Kernel
         for setting, row in zip(table.settings[settings], returns, strict=True):
             replay.replay_sarsa(
                 model,
-                table.bonus,
+                table.bonus != sarsa.NO_BONUS,
                 table.p,
                 setting,
                 table.executed,
@@ -266,7 +268,7 @@ def shape_of(agent: Agent) -> tuple[str, float, str, str]:
     )
 
 
-def _bonus(agent: Agent) -> int:
+def _bonus(agent: Agent) -> tuple[int, ...]:
     if isinstance(agent, SarsaSR):
         return sarsa.SR_L1 if agent.norm == 1.0 else sarsa.SR_MATRIX
     return sarsa.NO_BONUS if isinstance(agent, Sarsa) else sarsa.COUNTS
@@ -282,7 +284,7 @@ def _policy_slots(agent: RandomAgent | OptimalAgent, mdp: MDP) -> NDArray[np.int
     return slots
 
 
-def _lane_count(model: Model, bonus: int) -> int:
+def _lane_count(model: Model, bonus: tuple[int, ...]) -> int:
     states = len(model.n_slots)
     table = states * (8 * len(model.slots) + 16)
     if bonus == sarsa.SR_MATRIX:

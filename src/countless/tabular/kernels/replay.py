@@ -18,7 +18,6 @@ from countless.tabular.kernels.sarsa import (
     ETA,
     GAMMA,
     GAMMA_SR,
-    NO_BONUS,
     TWO_53,
 )
 from countless.tabular.kernels.twister import numpy_below, python_below, uniform_53
@@ -127,7 +126,7 @@ def replay_sarsa(
     start = _start_state(model, python, 0)
     for run in range(len(returns)):
         q = np.zeros((states, width))
-        size = 0 if bonus == NO_BONUS else states
+        size = states if bonus else 0
         psi = np.zeros((size, size))
         s = start
         carried = -1
@@ -148,7 +147,7 @@ def replay_sarsa(
             keep = 0.0 if cut else 1.0
             total = reward
             norm = 0.0
-            if bonus != NO_BONUS:
+            if bonus:
                 for j in range(states):
                     cumulant = 1.0 if j == s else 0.0
                     psi[s, j] = psi[s, j] + eta * (

@@ -30,26 +30,33 @@ ZERO, ONE = U64(0), U64(1)
 TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
-# Where the bonus comes from.
-NO_BONUS, SR_L1, COUNTS, SR_MATRIX = 0, 1, 2, 3
+# Where the bonus comes from, and whether anything but the plain case may occur (episodes, states
+# with fewer actions, textbook Sarsa, a trace). Tuples, because the compiler knows their length: it
+# makes a kernel for each case and leaves the others out.
+NO_BONUS, SR_L1, COUNTS, SR_MATRIX = (), (0,), (0, 0), (0, 0, 0)
+PLAIN, GENERAL = (), (0,)
 # Columns of the table of settings.
 ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
 
 
 @njit(inline="always")
-def _draw_three(a, b, c, w, explore, x, y, z, x_explores, z_explores):
-    """Three draws a lane, and all-ones masks for the behaviour and target draws that explore."""
+def _draw_three(a, b, c, w, explore, scale, x, y, z, x_greedy, x_slot, z_greedy, z_slot):
+    """Three draws a lane; for behaviour and target also what epsilon-greedy makes of them.
+
+    `greedy` is all ones where the draw does not explore, else zero; `slot` is 1 + the slot that it
+    explores, else zero. So 1 + the slot taken is (best & greedy) | slot, without a branch.
+    """
     for lane in range(len(a)):
         out, na, nb, nc, nw = sfc64(a[lane], b[lane], c[lane], w[lane])
         u = np.float64(I64(out >> ELEVEN))
-        x[lane] = u
-        x_explores[lane] = -I64(u < explore)
+        greedy = -I64(u >= explore)
+        x[lane], x_greedy[lane], x_slot[lane] = u, greedy, (I64(u * scale) + 1) & ~greedy
         out, na, nb, nc, nw = sfc64(na, nb, nc, nw)
         y[lane] = np.float64(I64(out >> ELEVEN))
         out, na, nb, nc, nw = sfc64(na, nb, nc, nw)
         u = np.float64(I64(out >> ELEVEN))
-        z[lane] = u
-        z_explores[lane] = -I64(u < explore)
+        greedy = -I64(u >= explore)
+        z[lane], z_greedy[lane], z_slot[lane] = u, greedy, (I64(u * scale) + 1) & ~greedy
         a[lane], b[lane], c[lane], w[lane] = na, nb, nc, nw
 
 
@@ -61,7 +68,7 @@ def _select(q, row, n, u, explore):
 
 @njit(error_model="numpy", nogil=True, cache=True)
 def _block(
-    model, bonus, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace
+    model, bonus, case, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace
 ):
     """Run len(returns) runs, each `steps` steps, all of one setting."""
     lanes = U64(len(returns))
@@ -73,14 +80,19 @@ def _block(
     explore = np.ceil(setting[EPSILON] * TWO_53)
     # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
     scale = model.n_slots / max(explore, 1.0) * BELOW_ONE
-    tracing = trace.shape[0] > 0
+    kind = len(bonus)
+    general = len(case) > 0
+    executed = general and executed
+    episodic = general and model.episodic
+    ragged = general and model.ragged
+    tracing = general and trace.shape[0] > 0
 
     # All zero at first; a zero in `best` stands for a tie.
     q = np.zeros(lanes * states * width)
     best = np.zeros(lanes * states, dtype=np.int64)
     norm = np.zeros(lanes * states)
-    psi = np.zeros(lanes * states * padded if bonus == SR_MATRIX else ZERO)
-    if model.ragged:
+    psi = np.zeros(lanes * states * padded if kind == len(SR_MATRIX) else ZERO)
+    if ragged:
         for row in range(lanes * states):
             for j in range(I64(model.n_slots[row % states]), len(model.slots)):
                 q[row * width + U64(j)] = -math.inf
@@ -89,7 +101,8 @@ def _block(
     c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     open_streams(seed, key, first_run, a, b, c, w)
     x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
-    x_explores, z_explores = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
     state = np.empty(lanes, dtype=np.uint64)
     carried = np.full(lanes, -1, dtype=np.int64)
     age = np.zeros(lanes, dtype=np.int64)
@@ -97,20 +110,20 @@ def _block(
         state[lane] = start_state(model, draw(a, b, c, w, lane))
 
     for t in range(steps):
-        _draw_three(a, b, c, w, explore, x, y, z, x_explores, z_explores)
+        _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
         last = t == steps - 1
         for lane in range(lanes):
             # Behaviour: the action carried over, or epsilon-greedy at s.
             s = state[lane]
             base = lane * states
             row = base + s
-            u = x[lane]
-            mask = x_explores[lane]
-            slot = (((best[row]) & ~mask) | ((I64(u * scale[s]) + 1) & mask)) - 1
+            slot = ((best[row] & x_greedy[lane]) | x_slot[lane]) - 1
+            if ragged and x_slot[lane] > 0:
+                slot = I64(x[lane] * scale[s])
             if executed and carried[lane] >= 0:
                 slot = carried[lane]
             if slot < 0:
-                slot = _select(q, row * width, I64(model.n_slots[s]), u, explore)
+                slot = _select(q, row * width, I64(model.n_slots[s]), x[lane], explore)
 
             # Transition.
             cell = (s * width + U64(slot)) * depth
@@ -124,15 +137,16 @@ def _block(
             next_row = base + s_next
 
             # The target's action: epsilon-greedy at s'.
-            u = z[lane]
-            mask = z_explores[lane]
-            next_slot = (((best[next_row]) & ~mask) | ((I64(u * scale[s_next]) + 1) & mask)) - 1
+            next_slot = ((best[next_row] & z_greedy[lane]) | z_slot[lane]) - 1
+            if ragged and z_slot[lane] > 0:
+                next_slot = I64(z[lane] * scale[s_next])
             if next_slot < 0:
-                next_slot = _select(q, next_row * width, I64(model.n_slots[s_next]), u, explore)
+                n_next = I64(model.n_slots[s_next])
+                next_slot = _select(q, next_row * width, n_next, z[lane], explore)
 
             ends = False
             limit = last
-            if model.episodic:
+            if episodic:
                 age[lane] += 1
                 ends = model.ends[cell]
                 limit = last or age[lane] == model.episode_limit
@@ -141,16 +155,16 @@ def _block(
 
             # The bonus at s, after its own update and before q's.
             intrinsic = 0.0
-            if bonus == SR_L1:
+            if kind == len(SR_L1):
                 n = norm[row]
                 n = n + eta * (1.0 + gamma_sr * keep * norm[next_row] - n)
                 norm[row] = n
                 intrinsic = beta / n
-            elif bonus == COUNTS:
+            elif kind == len(COUNTS):
                 n = norm[row] + 1.0
                 norm[row] = n
                 intrinsic = beta / math.sqrt(n)
-            elif bonus == SR_MATRIX:
+            elif kind == len(SR_MATRIX):
                 here = row * padded
                 update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
                 n = row_norm(psi, here, padded, p)
@@ -170,7 +184,7 @@ def _block(
 
             state[lane] = s_next
             carried[lane] = next_slot
-            if model.episodic and (ends or limit):
+            if episodic and (ends or limit):
                 age[lane] = 0
                 carried[lane] = -1
                 state[lane] = start_state(model, draw(a, b, c, w, lane))
@@ -180,6 +194,7 @@ def _block(
 def sarsa(
     model,
     bonus,
+    case,
     p,
     settings,
     executed,
@@ -205,6 +220,7 @@ def sarsa(
             _block(
                 model,
                 bonus,
+                case,
                 p,
                 settings[i],
                 executed,

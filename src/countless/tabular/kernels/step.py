@@ -23,6 +23,8 @@ def start_state(model, u):
 @njit(inline="always")
 def unique_best(q, row, slots):
     """1 + the slot of the largest value, or 0 where several share it. No branches."""
+    if len(slots) == 2:
+        return I64(q[row] > q[row + U64(1)]) + 2 * I64(q[row] < q[row + U64(1)])
     best = q[row]
     for j in range(1, len(slots)):
         best = max(best, q[row + U64(j)])

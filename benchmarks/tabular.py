@@ -1,0 +1,193 @@
+"""How fast the tabular agents are: steps per second on all cores, as a ratio to plain Python.
+
+    python benchmarks/tabular.py             each agent in each domain, scaling, start-up
+    python benchmarks/tabular.py --sweep     also the published sweep: 4.5 billion steps
+    python benchmarks/tabular.py --json      one JSON document
+
+Both sides of a ratio are measured in this one run, the best of three each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import plain
+from countless.analysis.tables import Table
+from countless.cli.show import print_table
+from countless.envs.catalog import make_mdp
+from countless.experiments.table6 import SWEEPS
+from countless.runs.study import complete
+from countless.tabular.agents import Agent, SarsaSR, make_agent
+from countless.tabular.simulate import compile_kernels, simulate, thread_count
+
+STEPS = 5000
+RUNS = 4000
+PLAIN_RUNS = 20
+REPEATS = 3
+
+CASES = (
+    ("sarsa", None),
+    ("sarsa-sr", 1.0),
+    ("sarsa-sr", 2.0),
+    ("sarsa-counts", None),
+    ("random", None),
+    ("optimal", None),
+)
+
+
+def best_seconds(work: Callable[[], Any]) -> float:
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def plain_loop(agent: Agent) -> Callable[..., float]:
+    loops = {
+        "sarsa": plain.sarsa,
+        "sarsa-counts": plain.sarsa_counts,
+        "random": plain.fixed,
+        "optimal": plain.fixed,
+    }
+    if isinstance(agent, SarsaSR):
+        return plain.sarsa_sr if agent.norm == 1.0 else plain.sarsa_sr_l2
+    return loops[agent.name]
+
+
+def throughput(name: str, norm: float | None, env: str) -> dict[str, Any]:
+    agent = make_agent(name, env, {} if norm is None else {"norm": norm})
+    mdp = make_mdp(env)
+    compile_kernels([agent], mdp, "countless")
+    ours = best_seconds(lambda: simulate([agent], mdp, runs=RUNS, steps=STEPS, seed=0))
+    parameters = {
+        key: value
+        for key, value in asdict(agent).items()
+        if key not in ("norm", "update", "time_limit")
+    }
+    loop = plain_loop(agent)
+    theirs = best_seconds(lambda: [loop(mdp, STEPS, **parameters) for _ in range(PLAIN_RUNS)])
+    fast, slow = RUNS * STEPS / ours, PLAIN_RUNS * STEPS / theirs
+    label = name if norm is None else f"{name} l{norm:g}"
+    return {"agent": label, "env": env, "countless": fast, "plain": slow, "ratio": fast / slow}
+
+
+def scaling() -> list[dict[str, Any]]:
+    """Nanoseconds a step, on one thread, as the number of states grows."""
+    rows = []
+    for norm, sizes in ((1.0, (10, 1000, 100_000)), (2.0, (10, 100, 1000))):
+        for size in sizes:
+            mdp = make_mdp(f"chain-{size}")
+            agent = SarsaSR(norm=norm)
+            compile_kernels([agent], mdp, "countless")
+            runs, steps = (32, 1_000_000) if norm == 1.0 else (4, 100_000)
+            seconds = best_seconds(
+                lambda agent=agent, mdp=mdp, runs=runs, steps=steps: simulate(
+                    [agent], mdp, runs=runs, steps=steps, seed=0, threads=1
+                )
+            )
+            rows.append({"norm": norm, "states": size, "ns_per_step": seconds / runs / steps * 1e9})
+    return rows
+
+
+def start_up() -> dict[str, float]:
+    """Wall-clock seconds of whole commands; `first run` compiles into an empty cache."""
+    command = [sys.executable, "-m", "countless"]
+    run = [*command, "run", "sarsa-sr", "riverswim"]
+
+    def seconds(arguments: list[str], **environment: str) -> float:
+        began = time.perf_counter()
+        subprocess.run(
+            arguments, check=True, stdout=subprocess.DEVNULL, env=os.environ | environment
+        )
+        return time.perf_counter() - began
+
+    with tempfile.TemporaryDirectory() as cache:
+        first = seconds(run, NUMBA_CACHE_DIR=cache)
+        later = min(seconds(run, NUMBA_CACHE_DIR=cache) for _ in range(REPEATS))
+    help_seconds = min(seconds([*command, "--help"]) for _ in range(REPEATS))
+    return {"countless --help": help_seconds, "first run": first, "later run": later}
+
+
+def published_sweep() -> dict[str, float]:
+    """The 4.5 billion steps, in memory, and the most memory this process has held."""
+    steps = 0
+    began = time.perf_counter()
+    for sweep in SWEEPS:
+        study = sweep.study(0)
+        complete(study)
+        steps += study.total_steps
+        print(
+            f"{sweep.label} in {sweep.domain}: {time.perf_counter() - began:.0f} s", file=sys.stderr
+        )
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return {"steps": steps, "seconds": seconds, "peak_gb": peak}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sweep", action="store_true", help="also run the published sweep")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    arguments = parser.parse_args()
+    result: dict[str, Any] = {
+        "cores": thread_count(),
+        "throughput": [
+            throughput(name, norm, env) for env in ("riverswim", "sixarms") for name, norm in CASES
+        ],
+        "scaling": scaling(),
+        "start_up": start_up(),
+    }
+    if arguments.sweep:
+        result["published_sweep"] = published_sweep()
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        show(result)
+
+
+def show(result: dict[str, Any]) -> None:
+    rows = [
+        (
+            r["agent"],
+            r["env"],
+            f"{r['countless'] / 1e6:.1f}",
+            f"{r['plain'] / 1e6:.2f}",
+            f"{r['ratio']:.0f}x",
+        )
+        for r in result["throughput"]
+    ]
+    title = f"Million steps per second: Countless on {result['cores']} cores, plain Python on one"
+    print_table(
+        Table(title, ("agent", "env", "countless", "plain", "ratio"), tuple(rows), labels=2)
+    )
+    scale = [
+        (f"l{r['norm']:g}", f"{r['states']:,}", f"{r['ns_per_step']:.1f}")
+        for r in result["scaling"]
+    ]
+    print_table(
+        Table("sarsa-sr on a chain, one thread", ("norm", "states", "ns/step"), tuple(scale))
+    )
+    starts = [(name, f"{seconds:.2f} s") for name, seconds in result["start_up"].items()]
+    print_table(Table("Start-up", ("command", "wall clock"), tuple(starts)))
+    if "published_sweep" in result:
+        sweep = result["published_sweep"]
+        print(
+            f"The published sweep: {sweep['steps'] / 1e9:.1f} billion steps in "
+            f"{sweep['seconds']:.1f} s, at most {sweep['peak_gb']:.2f} GB of memory."
+        )
+
+
+if __name__ == "__main__":
+    main()
