@@ -69,8 +69,8 @@ class SarsaCounts:
     """Sarsa with the bonus beta / sqrt(n(s)), n the true visit counts: the control."""
 
     name: ClassVar[str] = "sarsa-counts"
-    alpha: float = real(0.25, _ALPHA, "(0, 1]")
-    beta: float = real(100.0, _BETA, "[0, inf)")
+    alpha: float = real(0.5, _ALPHA, "(0, 1]")
+    beta: float = real(1000.0, _BETA, "[0, inf)")
     epsilon: float = real(0.1, _EPSILON, "[0, 1]")
     gamma: float = real(0.95, _GAMMA, "[0, 1)")
     update: str = choice("resampled", _UPDATE, UPDATES)
