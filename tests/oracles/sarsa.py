@@ -11,7 +11,7 @@ import numpy as np
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
 from countless.tabular.agents import Agent, SarsaCounts, SarsaSR
-from countless.tabular.simulate import configuration_key
+from countless.tabular.bind import configuration_key
 
 TWO_53 = 2**53
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from countless.core.errors import BadInput
 from countless.envs import build_mdp, make_mdp
 from countless.envs.solve import greedy_policy, optimal_q, policy_return, uniform_policy
-from countless.tabular import simulate as module
+from countless.tabular import bind as module
 from countless.tabular.agents import (
     AGENTS,
     OptimalAgent,

@@ -8,7 +8,7 @@ from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
 from countless.runs.run import RunResult, run
-from countless.tabular.agents import describe, published
+from countless.tabular.agents import describe, published, source_of
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -57,5 +57,5 @@ def _parameter_line(result: RunResult) -> str:
         result.agent.name, result.study.mdp.name, getattr(result.agent, "norm", None)
     )
     if table6 and all(values[key] == value for key, value in table6.items()):
-        text += " (the paper's Table 6)"
+        text += f" ({source_of(result.agent.name)})"
     return f"parameters: {text}"

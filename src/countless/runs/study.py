@@ -32,7 +32,8 @@ from countless.core.seeding import check_seed, digest
 from countless.envs import domains
 from countless.envs.mdp import MDP
 from countless.tabular.agents import RNGS, Agent, describe
-from countless.tabular.simulate import compile_kernels, shape_of, simulate
+from countless.tabular.bind import shape_of
+from countless.tabular.simulate import compile_kernels, simulate
 
 PART_STEPS = 50_000_000
 MOST_RUNS = 2**32 - 1

@@ -1,107 +1,42 @@
-"""The tabular agents: what they are called, what they take, and the paper's parameters for them."""
+"""The tabular agents by name, and the published parameters for them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import asdict, fields
+from typing import Any
 
 from countless.core.errors import BadInput, unknown_name
-from countless.core.params import check_real, choice, default_of, real, validate
+from countless.core.params import check_real, default_of
+from countless.tabular.model_based import E3, Essr, Mbie, MbieEb, Psrl, RMax, Ucrl2
+from countless.tabular.model_free import (
+    OptimalAgent,
+    RandomAgent,
+    Sarsa,
+    SarsaCounts,
+    SarsaSR,
+    Spie,
+)
 
-UPDATES = ("resampled", "executed")
-TIME_LIMITS = ("terminal", "truncation")
 RNGS = ("countless", "authors")
 
-# Fields that several agents share: one wording, one range.
-_ALPHA = "step size of the action values"
-_BETA = "scale of the exploration bonus"
-_EPSILON = "probability of a random action"
-_GAMMA = "discount of the values"
-_UPDATE = (
-    "the target's next action: drawn for the target only (resampled, the released code) "
-    "or the one then taken (executed, textbook Sarsa)"
-)
-_TIME_LIMIT = (
-    "the last step of a run: cuts the bootstraps (terminal, the released code) or not (truncation)"
-)
-
-
-@dataclass(frozen=True)
-class Sarsa:
-    """One-step Sarsa, epsilon-greedy, zero initial values."""
-
-    name: ClassVar[str] = "sarsa"
-    alpha: float = real(0.005, _ALPHA, "(0, 1]")
-    epsilon: float = real(0.01, _EPSILON, "[0, 1]")
-    gamma: float = real(0.95, _GAMMA, "[0, 1)")
-    update: str = choice("resampled", _UPDATE, UPDATES)
-    time_limit: str = choice("terminal", _TIME_LIMIT, TIME_LIMITS)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-
-@dataclass(frozen=True)
-class SarsaSR:
-    """Sarsa with the bonus beta / ||Psi(s)||_p, Psi the SR learned by TD (the paper's Eq. 6)."""
-
-    name: ClassVar[str] = "sarsa-sr"
-    alpha: float = real(0.25, _ALPHA, "(0, 1]")
-    eta: float = real(0.01, "step size of the successor representation", "(0, 1]")
-    gamma_sr: float = real(0.95, "discount of the successor representation", "[0, 1)")
-    beta: float = real(100.0, _BETA, "[0, inf)")
-    epsilon: float = real(0.1, _EPSILON, "[0, 1]")
-    gamma: float = real(0.95, _GAMMA, "[0, 1)")
-    norm: float = real(
-        1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]"
-    )
-    update: str = choice("resampled", _UPDATE, UPDATES)
-    time_limit: str = choice("terminal", _TIME_LIMIT, TIME_LIMITS)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-
-@dataclass(frozen=True)
-class SarsaCounts:
-    """Sarsa with the bonus beta / sqrt(n(s)), n the true visit counts: the control."""
-
-    name: ClassVar[str] = "sarsa-counts"
-    alpha: float = real(0.5, _ALPHA, "(0, 1]")
-    beta: float = real(1000.0, _BETA, "[0, inf)")
-    epsilon: float = real(0.1, _EPSILON, "[0, 1]")
-    gamma: float = real(0.95, _GAMMA, "[0, 1)")
-    update: str = choice("resampled", _UPDATE, UPDATES)
-    time_limit: str = choice("terminal", _TIME_LIMIT, TIME_LIMITS)
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-
-@dataclass(frozen=True)
-class RandomAgent:
-    """Uniformly random actions: the floor."""
-
-    name: ClassVar[str] = "random"
-
-
-@dataclass(frozen=True)
-class OptimalAgent:
-    """Greedy in q* of the true model: the ceiling."""
-
-    name: ClassVar[str] = "optimal"
-    gamma: float = real(0.95, "discount of the values", "[0, 1)")
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-
-Agent = Sarsa | SarsaSR | SarsaCounts | RandomAgent | OptimalAgent
+Agent = (
+    Sarsa | SarsaSR | SarsaCounts | Spie
+    | Essr | RMax | E3 | Mbie | MbieEb | Psrl | Ucrl2
+    | RandomAgent | OptimalAgent
+)  # fmt: skip
 AGENTS: dict[str, type[Agent]] = {
-    kind.name: kind for kind in (Sarsa, SarsaSR, SarsaCounts, RandomAgent, OptimalAgent)
-}
+    kind.name: kind
+    for kind in (
+        Sarsa, SarsaSR, SarsaCounts, Spie,
+        Essr, RMax, E3, Mbie, MbieEb, Psrl, Ucrl2,
+        RandomAgent, OptimalAgent,
+    )
+}  # fmt: skip
+
+TABLE_6 = "the paper's Table 6"
+STREHL_LITTMAN = "Strehl & Littman 2008"
 
 # The paper's Table 6: (agent, domain, norm) -> parameters.
 PUBLISHED: dict[tuple[str, str, float | None], dict[str, float]] = {
@@ -122,10 +57,28 @@ PUBLISHED: dict[tuple[str, str, float | None], dict[str, float]] = {
 }  # fmt: skip
 
 
+# The best parameters of Strehl & Littman (2008, section 6).
+PUBLISHED |= {
+    ("rmax", "riverswim", None): {"m": 16.0},
+    ("rmax", "sixarms", None): {"m": 6.0},
+    ("e3", "riverswim", None): {"m": 16.0, "threshold": 0.01},
+    ("e3", "sixarms", None): {"m": 4.0, "threshold": 0.09},
+    ("mbie", "riverswim", None): {"a": 0.3, "b": 0.0},
+    ("mbie", "sixarms", None): {"a": 0.3, "b": 0.08},
+    ("mbie-eb", "riverswim", None): {"c": 0.4},
+    ("mbie-eb", "sixarms", None): {"c": 0.8},
+}
+
+
 def published(agent: str, env: str, norm: float | None = None) -> dict[str, float] | None:
-    """The paper's parameters (Table 6) for an agent in a domain, or None where it has none."""
+    """The published parameters of an agent in a domain, or None where there are none."""
     domain = "sixarms" if env.startswith("sixarms") else env
     return PUBLISHED.get((agent, domain, norm))
+
+
+def source_of(agent: str) -> str:
+    """Who published the parameters of an agent."""
+    return TABLE_6 if agent.startswith("sarsa") else STREHL_LITTMAN
 
 
 def agent_class(name: str) -> type[Agent]:
@@ -141,7 +94,7 @@ def parameter_names(name: str) -> list[str]:
 
 
 def make_agent(name: str, env: str = "", parameters: Mapping[str, Any] | None = None) -> Agent:
-    """An agent with the paper's parameters where it has some for `env`, then yours on top.
+    """An agent with the published parameters where there are some for `env`, then yours on top.
 
     >>> make_agent("sarsa-sr", "sixarms", {"beta": 10}).gamma_sr
     0.99

@@ -33,7 +33,7 @@ BELOW_ONE = 1.0 - 2.0**-51
 # Where the bonus comes from, and whether anything but the plain case may occur (episodes, states
 # with fewer actions, textbook Sarsa, a trace). Tuples, because the compiler knows their length: it
 # makes a kernel for each case and leaves the others out.
-NO_BONUS, SR_L1, COUNTS, SR_MATRIX = (), (0,), (0, 0), (0, 0, 0)
+NO_BONUS, SR_L1, COUNTS, SR_MATRIX, SPIE = (), (0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)
 PLAIN, GENERAL = (), (0,)
 # Columns of the table of settings.
 ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
@@ -91,7 +91,7 @@ def _block(
     q = np.zeros(lanes * states * width)
     best = np.zeros(lanes * states, dtype=np.int64)
     norm = np.zeros(lanes * states)
-    psi = np.zeros(lanes * states * padded if kind == len(SR_MATRIX) else ZERO)
+    psi = np.zeros(lanes * states * padded if kind >= len(SR_MATRIX) else ZERO)
     if ragged:
         for row in range(lanes * states):
             for j in range(I64(model.n_slots[row % states]), len(model.slots)):
@@ -170,6 +170,15 @@ def _block(
                 n = row_norm(psi, here, padded, p)
                 norm[row] = n
                 intrinsic = beta / n
+            elif kind == len(SPIE):
+                # `norm` holds the sums of Psi's columns; only one row changes.
+                here = row * padded
+                for j in range(states):
+                    norm[base + j] -= psi[here + j]
+                update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
+                for j in range(states):
+                    norm[base + j] += psi[here + j]
+                intrinsic = beta * (psi[here + s_next] - norm[next_row])
 
             i = row * width + U64(slot)
             old = q[i]

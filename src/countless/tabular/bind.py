@@ -1,0 +1,273 @@
+"""From agents to kernels: everything bound but which settings and which runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.core.errors import BadInput, CountlessError
+from countless.core.seeding import seed_words, stream_key
+from countless.envs.mdp import MDP
+from countless.envs.solve import optimal_q
+from countless.tabular.agents import Agent, describe
+from countless.tabular.kernels import e3, essr, fixed, optimism, psrl, replay, sarsa, twister
+from countless.tabular.kernels.model import Model, compile_model
+from countless.tabular.kernels.planning import MOST_PASSES
+from countless.tabular.model_based import E3, Essr, Mbie, MbieEb, Psrl, RMax, Ucrl2
+from countless.tabular.model_free import (
+    OptimalAgent,
+    RandomAgent,
+    Sarsa,
+    SarsaCounts,
+    SarsaSR,
+    Spie,
+)
+
+Returns = NDArray[np.float64]
+Trace = NDArray[np.float64]
+Kernel = Callable[[slice, Returns, int, Trace], None]  # settings, returns, first run, trace
+
+MOST_LANES = 32
+LANE_BUDGET = 256 * 1024  # bytes of tables that a block of lanes may take: inside L2
+MOST_PLANNED_STATES = 5000
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A kernel ready to run."""
+
+    kernel: Kernel
+    divisible: bool = True  # runs that share a stream must stay together, in order
+    plans: bool = False  # a step takes microseconds, not nanoseconds
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What every kernel needs."""
+
+    mdp: MDP
+    model: Model
+    keys: NDArray[np.uint32]
+    seed: int
+    steps: int
+
+
+def configuration_key(agent: Agent, mdp: MDP) -> tuple[int, int]:
+    """What names this agent in this MDP in the tree of seeds."""
+    return stream_key({"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent)})
+
+
+def shape_of(agent: Agent) -> tuple[Any, ...]:
+    """What the settings of one kernel call must have in common: all but the real numbers."""
+    shared = {k: v for k, v in asdict(agent).items() if isinstance(v, str) or k == "norm"}
+    return (agent.name, *shared.items())
+
+
+def bind(agents: Sequence[Agent], mdp: MDP, steps: int, seed: int, rng: str) -> Bound:
+    """The kernel of these settings, which must agree in all but their real-valued parameters."""
+    if len({shape_of(agent) for agent in agents}) > 1:
+        raise BadInput(
+            "settings of one call must agree in agent, norm and all that is not a number"
+        )
+    first = agents[0]
+    keys = np.array([configuration_key(agent, mdp) for agent in agents], dtype=np.uint32)
+    task = _Task(mdp, compile_model(mdp), keys, seed, steps)
+    if rng == "authors":
+        return _replayed(agents, task)
+    if isinstance(first, RandomAgent | OptimalAgent):
+        return _unlearned(agents, task)
+    if isinstance(first, Sarsa | SarsaSR | SarsaCounts | Spie):
+        return _sarsa(agents, task)
+    return _planned(agents, task)
+
+
+def _columns(agents: Sequence[Agent], *names: str) -> NDArray[np.float64]:
+    """A table of settings: a row an agent, a column a parameter (0 where it has none)."""
+    return np.array([[float(getattr(agent, name, 0.0)) for name in names] for agent in agents])
+
+
+SARSA_COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
+
+
+def _sarsa(agents: Sequence[Agent], task: _Task) -> Bound:
+    first, model = agents[0], task.model
+    bonus, p = _bonus(first), getattr(first, "norm", 1.0)
+    executed = getattr(first, "update", "") == "executed"
+    truncate = getattr(first, "time_limit", "") == "truncation"
+    general = model.episodic or model.ragged or executed
+    settings = _columns(agents, *SARSA_COLUMNS)
+    words, lanes = seed_words(task.seed), _lane_count(model, bonus)
+
+    def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
+        sarsa.sarsa(
+            model,
+            bonus,
+            sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN,
+            p,
+            settings[chosen],
+            executed,
+            truncate,
+            task.steps,
+            words,
+            task.keys[chosen],
+            first_run,
+            lanes,
+            returns,
+            trace,
+        )
+
+    return Bound(kernel)
+
+
+def _replayed(agents: Sequence[Agent], task: _Task) -> Bound:
+    first = agents[0]
+    _check_replayable(first, task.mdp)
+    settings = _columns(agents, *SARSA_COLUMNS)
+
+    def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
+        for setting, row in zip(settings[chosen], returns, strict=True):
+            replay.replay_sarsa(
+                task.model,
+                isinstance(first, SarsaSR),
+                getattr(first, "norm", 1.0),
+                setting,
+                getattr(first, "update", "") == "executed",
+                getattr(first, "time_limit", "") == "truncation",
+                task.steps,
+                twister.python_twister(task.seed),
+                twister.numpy_twister(task.seed),
+                row,
+                trace,
+            )
+
+    return Bound(kernel, divisible=False)
+
+
+def _unlearned(agents: Sequence[Agent], task: _Task) -> Bound:
+    policies = [_policy_slots(agent, task.mdp) for agent in agents]
+    words = seed_words(task.seed)
+
+    def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
+        for policy, key, row in zip(policies[chosen], task.keys[chosen], returns, strict=True):
+            fixed.follow(task.model, policy, task.steps, words, key, first_run, row, trace)
+
+    return Bound(kernel)
+
+
+def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
+    """Kernels that plan share a signature; they say False when planning did not settle."""
+    first, mdp = agents[0], task.mdp
+    if mdp.n_states > MOST_PLANNED_STATES:
+        raise BadInput(
+            f"{first.name} plans with a matrix of |S|^2 numbers: {mdp.name} has {mdp.n_states:,} "
+            f"states, the most is {MOST_PLANNED_STATES:,}"
+        )
+    scale = reward_scale(mdp, first.name)
+    function, before, settings, given_scale = _planner(agents, scale)
+    words = seed_words(task.seed)
+
+    def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
+        settled = function(
+            task.model,
+            *before,
+            settings[chosen],
+            given_scale,
+            task.steps,
+            words,
+            task.keys[chosen],
+            first_run,
+            returns,
+            trace,
+        )
+        if not settled:
+            raise CountlessError(
+                f"{first.name} in {mdp.name}: planning did not settle within "
+                f"{MOST_PASSES:,} passes; the model's values may be too close to tell apart"
+            )
+
+    return Bound(kernel, plans=True)
+
+
+def _planner(
+    agents: Sequence[Agent], scale: NDArray[np.float64]
+) -> tuple[Callable[..., bool], tuple[Any, ...], NDArray[np.float64], Any]:
+    """The kernel of a planning agent, its leading arguments, its settings, and how it scales."""
+    first = agents[0]
+    if isinstance(first, Essr):
+        source = {"ssr": essr.SSR, "counts": essr.COUNTS, "off": essr.NOTHING}[first.bonus]
+        before = (source, first.bonus_on_entered, first.variant == "authors")
+        columns = _columns(agents, "gamma", "beta", "epsilon", "has_pseudo_counts")
+        return essr.essr, before, columns, float(scale[0])
+    if isinstance(first, E3):
+        columns = _columns(agents, "gamma", "m", "threshold", "horizon")
+        if first.escape == "discounted":
+            columns[:, e3.HORIZON] = 0.0
+        return e3.e3, (), columns, float(scale[0])
+    if isinstance(first, Psrl):
+        return psrl.psrl, (), _columns(agents, "gamma", "a"), scale
+    rules: dict[type[Any], tuple[int, ...]] = {
+        RMax: optimism.RMAX,
+        Mbie: optimism.MBIE,
+        MbieEb: optimism.MBIE,
+        Ucrl2: optimism.UCRL2,
+    }
+    width = "c" if isinstance(first, MbieEb) else "a"
+    columns = _columns(agents, "gamma", "m", width, "b", "delta")
+    return optimism.optimism, (rules[type(first)],), columns, scale
+
+
+def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
+    """How large rewards are, and the largest: Rmax for both where no reward is negative."""
+    low, high = float(mdp.reward.min()), float(mdp.reward.max())
+    if low == high == 0.0:
+        raise BadInput(f"{name} needs the largest reward, and {mdp.name} has none but 0")
+    return np.array([max(high, 0.0) - min(low, 0.0), high])
+
+
+def _check_replayable(agent: Agent, mdp: MDP) -> None:
+    if not isinstance(agent, Sarsa | SarsaSR):
+        raise BadInput(
+            f"--rng authors replays the released scripts, which have sarsa and sarsa-sr, "
+            f"not {agent.name}"
+        )
+    if mdp.episode_limit is not None:
+        raise BadInput(
+            f"--rng authors: the released scripts cannot run {mdp.name}; use an .mdp file"
+        )
+    slot = np.arange(len(mdp.pair_action)) - mdp.state_offsets[mdp.pair_state]
+    for pair in np.flatnonzero(slot != mdp.pair_action)[:1]:
+        s = mdp.pair_state[pair]
+        raise BadInput(
+            f"--rng authors: the released scripts cannot run {mdp.name}: state {s} offers actions "
+            f"{', '.join(map(str, mdp.actions(s)))}; they must be 0, 1, ... without gaps"
+        )
+
+
+def _bonus(agent: Agent) -> tuple[int, ...]:
+    if isinstance(agent, SarsaSR):
+        return sarsa.SR_L1 if agent.norm == 1.0 else sarsa.SR_MATRIX
+    if isinstance(agent, Spie):
+        return sarsa.SPIE
+    return sarsa.COUNTS if isinstance(agent, SarsaCounts) else sarsa.NO_BONUS
+
+
+def _policy_slots(agent: Agent, mdp: MDP) -> NDArray[np.int64]:
+    if not isinstance(agent, OptimalAgent):
+        return np.full(mdp.n_states, -1)
+    best = optimal_q(mdp, agent.gamma).argmax(axis=1)
+    offers = np.zeros((mdp.n_states, mdp.n_actions), dtype=np.int64)
+    offers[mdp.pair_state, mdp.pair_action] = 1
+    slots: NDArray[np.int64] = np.cumsum(offers, axis=1)[np.arange(mdp.n_states), best] - 1
+    return slots
+
+
+def _lane_count(model: Model, bonus: tuple[int, ...]) -> int:
+    states = len(model.n_slots)
+    table = states * (8 * len(model.slots) + 16)
+    if len(bonus) >= len(sarsa.SR_MATRIX):
+        table += 8 * states * (states + 3)
+    return max(1, min(MOST_LANES, LANE_BUDGET // table))

@@ -1,0 +1,222 @@
+"""Plain twins of the model-based agents: dense arrays, value iteration to the last bit, every step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from countless.core.seeding import run_stream
+from countless.core.substochastic import substochastic_sr
+from countless.envs.mdp import MDP
+from countless.tabular.bind import configuration_key, reward_scale
+from oracles.sarsa import TWO_53, Step, outcomes, pick
+
+
+class World:
+    """The true MDP under a run's own draws, with everything that was seen of it."""
+
+    def __init__(self, agent, mdp: MDP, run: int, seed: int):
+        self.mdp, self.table = mdp, outcomes(mdp)
+        self.stream = run_stream(seed, configuration_key(agent, mdp), run)
+        self.start = np.cumsum(mdp.start)
+        self.slots = [len(mdp.actions(s)) for s in range(mdp.n_states)]
+        n, width = mdp.n_states, max(self.slots)
+        self.count = np.zeros((n, width, n))  # transitions that do not end an episode
+        self.ended = np.zeros((n, width))
+        self.moves = np.zeros((n, n))
+        self.triple = np.zeros((n, width, n))  # all transitions, ended or not
+        self.paid = np.zeros((n, width, n))
+        self.total = np.zeros((n, width))
+        self.age = 0
+        self.state = self.begin()
+
+    def draw(self) -> float:
+        return (int(self.stream.random_raw()) >> 11) / TWO_53
+
+    def begin(self) -> int:
+        u = self.draw()
+        last = int(np.flatnonzero(self.mdp.start)[-1])
+        return next((s for s in range(last) if u < self.start[s]), last)
+
+    @property
+    def n(self):
+        return self.count.sum(axis=2) + self.ended
+
+    def outcome(self, slot):
+        return pick(self.table[self.state, slot], self.draw())
+
+    def learn(self, slot, s_next, reward, ends):
+        s = self.state
+        if ends:
+            self.ended[s, slot] += 1
+        else:
+            self.count[s, slot, s_next] += 1
+        self.triple[s, slot, s_next] += 1
+        self.paid[s, slot, s_next] += reward
+        self.total[s, slot] += reward
+
+    def move(self, s_next, ends):
+        self.state = s_next
+        self.age += 1
+        if ends or self.age == self.mdp.episode_limit:
+            self.age, self.state = 0, self.begin()
+
+
+def ties(values, tolerance, u):
+    """The slot that u picks among those within `tolerance` of the best."""
+    best = [j for j, value in enumerate(values) if value >= max(values) - tolerance]
+    return best[min(int(u * len(best)), len(best) - 1)]
+
+
+def value_iteration(backup, slots, gamma, size):
+    """q where v = max q to the last bit; `backup(s, slot, v)`."""
+    v = np.zeros(len(slots))
+    while True:
+        q = [[backup(s, slot, v) for slot in range(n)] for s, n in enumerate(slots)]
+        new = np.array([max(row) for row in q])
+        if np.abs(new - v).max() <= 1e-13 * size:
+            return q
+        v = new
+
+
+def best_in_ball(probabilities, values, radius):
+    """max sum T' V over |T' - T|_1 <= radius: to the best state, from the worst."""
+    p = list(probabilities)
+    best = int(np.argmax(values))
+    gain = min(radius / 2, 1 - p[best])
+    p[best] += gain
+    for j in sorted(range(len(p)), key=lambda j: values[j]):
+        if j != best or gain > 0:
+            taken = min(p[j], gain)
+            p[j] -= taken
+            gain -= taken
+    return sum(x * y for x, y in zip(p, values, strict=True))
+
+
+def optimistic_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
+    """R-Max, MBIE and MBIE-EB."""
+    world = World(agent, mdp, run, seed)
+    scale, high = reward_scale(mdp, agent.name)
+    gamma = agent.gamma
+    top = max(high, 0.0) / (1 - gamma)
+    least = agent.m if agent.name == "rmax" else 1
+    a = getattr(agent, "a", getattr(agent, "c", 0.0))
+    b = getattr(agent, "b", 0.0)
+    tolerance, trace = 1e-9 * max(top, scale), []
+    for _ in range(steps):
+        n = world.n
+
+        def backup(s, slot, v, n=n):
+            m = n[s, slot]
+            if m < least:
+                return top
+            # An ended episode is one more place to go, worth nothing.
+            p = np.append(world.count[s, slot], world.ended[s, slot]) / m
+            if b > 0:
+                future = best_in_ball(p, np.append(v, 0.0), b / math.sqrt(m))
+            else:
+                future = float(p[:-1] @ v)
+            return world.total[s, slot] / m + a * scale / math.sqrt(m) + gamma * future
+
+        q = value_iteration(backup, world.slots, gamma, top + scale)
+        s = world.state
+        slot = ties(q[s], tolerance, world.draw())
+        s_next, reward, ends = world.outcome(slot)
+        if agent.name != "rmax" or n[s, slot] < least:
+            world.learn(slot, s_next, reward, ends)
+        trace.append(Step(s, slot, reward, 0.0, q[s][slot]))
+        world.move(s_next, ends)
+    return trace
+
+
+def essr_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
+    world = World(agent, mdp, run, seed)
+    scale = reward_scale(mdp, agent.name)[0]
+    gamma, beta, states = agent.gamma, agent.beta, mdp.n_states
+    pseudo = 1.0 if agent.has_pseudo_counts else 0.0
+    size = (scale + beta / (1 - gamma)) / (1 - gamma)
+    norm, trace = np.ones(states), []
+    q = [[0.0] * n for n in world.slots]
+    for _ in range(steps):
+        s, u = world.state, world.draw()
+        n = world.slots[s]
+        if u < agent.epsilon:
+            part = u / agent.epsilon
+            ends_only = agent.variant == "authors"
+            slot = (0 if part < 0.5 else n - 1) if ends_only else min(int(part * n), n - 1)
+        else:
+            slot = ties(q[s], 1e-9 * size, (u - agent.epsilon) / (1 - agent.epsilon))
+        s_next, reward, ends = world.outcome(slot)
+        before = q[s][slot]
+        world.learn(slot, s_next, reward, ends)
+        world.moves[s, s_next] += 1
+        if agent.bonus == "ssr":
+            norm = substochastic_sr(world.moves, gamma).sum(axis=1)
+        elif agent.bonus == "counts":
+            seen = world.moves.sum(axis=1)
+            norm = np.where(seen > 0, (1 + gamma) - gamma / (seen + 1), 1.0)
+        penalty = np.zeros(states) if agent.bonus == "off" else -beta * norm
+
+        def backup(j, b, v, penalty=penalty):
+            m = world.n[j, b] + pseudo * states
+            left = 0.0 if agent.bonus_on_entered else penalty[j]
+            entered = penalty if agent.bonus_on_entered else np.zeros(states)
+            if m == 0:
+                return left + float(np.mean(entered + gamma * v))
+            seen = world.triple[j, b]
+            mean = np.divide(world.paid[j, b], seen, out=np.zeros(states), where=seen > 0)
+            total = ((seen + pseudo) / m) @ (mean + entered)
+            future = ((world.count[j, b] + pseudo) / m) @ v
+            return left + float(total + gamma * future)
+
+        q = value_iteration(backup, world.slots, gamma, size)
+        trace.append(Step(s, slot, reward, norm[s], before))
+        world.move(s_next, ends)
+    return trace
+
+
+def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
+    world = World(agent, mdp, run, seed)
+    gamma, states = agent.gamma, mdp.n_states
+    top = reward_scale(mdp, agent.name)[0] / (1 - gamma)
+    trace = []
+    for _ in range(steps):
+        n = world.n
+
+        def known(s, slot, n=n):
+            return n[s, slot] >= agent.m
+
+        def future(s, slot, v, n=n):
+            return float(world.count[s, slot] @ v) / n[s, slot]
+
+        def exploit(s, slot, v, n=n):
+            if not known(s, slot):
+                return 0.0
+            return world.total[s, slot] / n[s, slot] + gamma * future(s, slot, v)
+
+        def explore(s, slot, v):
+            return gamma * future(s, slot, v) if known(s, slot) else 1.0
+
+        q_explore = value_iteration(explore, world.slots, gamma, 1.0)
+        q_exploit = value_iteration(exploit, world.slots, gamma, top)
+        s = world.state
+        if agent.escape == "discounted":
+            escape = max(q_explore[s])
+        else:
+            reach = np.zeros(states)
+            policy = [int(np.argmax(row)) for row in q_explore]
+            for _ in range(int(agent.horizon)):
+                reach = np.array(
+                    [future(j, a, reach) if known(j, a) else 1.0 for j, a in enumerate(policy)]
+                )
+            escape = reach[s]
+        u = world.draw()
+        exploring = escape > agent.threshold
+        slot = ties(q_explore[s], 1e-9, u) if exploring else ties(q_exploit[s], 1e-9 * top, u)
+        s_next, reward, ends = world.outcome(slot)
+        if not known(s, slot):
+            world.learn(slot, s_next, reward, ends)
+        trace.append(Step(s, slot, reward, escape, 0.0))
+        world.move(s_next, ends)
+    return trace
