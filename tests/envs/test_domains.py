@@ -104,7 +104,7 @@ def test_gridworld_and_chain_distances():
         ("riverswin", "unknown environment 'riverswin'; did you mean 'riverswim'"),
         ("deepsea", "needs a size: deepsea-10"),
         ("deepsea-x", "needs a size"),
-        ("deepsea-1", "the size must be at least 2"),
+        ("deepsea-1", "the size must be from 2 to 300, not 1"),
         ("Nonsense-v0", "unknown Gymnasium environment"),
         ("CartPole-v1", "CartPole-v1: exposes no model"),
         ("no/such.mdp", "cannot be read"),

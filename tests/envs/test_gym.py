@@ -105,6 +105,16 @@ def test_models_of_gymnasium(name, states, actions):
             ]
 
 
+def test_our_own_ids_are_environments_of_the_command_line_too():
+    assert make_mdp("countless/RiverSwim-v0").fingerprint == make_mdp("riverswim").fingerprint
+
+
+def test_any_mdp_by_id():
+    env = gymnasium.make("countless/MDP-v0", mdp="chain", size=5)
+    assert env.observation_space.n == 5
+    check_env(env.unwrapped, skip_render_check=True)
+
+
 def test_a_model_from_an_environment_object():
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
     mdp = mdp_from_gymnasium(env)

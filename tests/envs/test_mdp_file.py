@@ -58,7 +58,10 @@ def test_the_papers_domains_survive_the_round_trip(tmp_path, make):
         (HEADER, "there are no transitions"),
         ("0, 0, 0, 0, 1\n", "line 1: the first line must be the header"),
         (HEADER + "0, 0, 0, 1\n", "line 2: has 4 values; a transition is five"),
-        (HEADER + "x, 0, 0, 0, 1\n", "line 2: state must be a whole number from 0 up, not 'x'"),
+        (
+            HEADER + "x, 0, 0, 0, 1\n",
+            "line 2: state must be a whole number from 0 to 10,000,000, not 'x'",
+        ),
         (HEADER + "0, -1, 0, 0, 1\n", "line 2: action must be a whole number"),
         (HEADER + "0, 0, 0.5, 0, 1\n", "line 2: next state must be a whole number"),
         (HEADER + "0, 0, 0, nan, 1\n", "line 2: state 0, action 0: reward must be a finite"),
@@ -82,6 +85,9 @@ def test_the_papers_domains_survive_the_round_trip(tmp_path, make):
             HEADER + "0, 0, 0, 0, 1\nstart, 0, 1\nstart, 0, 1\n",
             "line 4: start state 0 is given twice",
         ),
+        (HEADER + "99999999999999999999, 0, 0, 0, 1\n", "line 2: state must be a whole number"),
+        (HEADER + "0, 0, 0, 0, 1\nstart, 0, 1.5\n", "line 3: start state 0: the probability"),
+        (HEADER + "0, 0, 0, 0, " + "1" * 200_000, "is not a CSV file"),
         (HEADER + "0, 0, 0, 0, 1\nstart, 7, 1\n", "start state 7 has no transition"),
         (HEADER + "0, 0, 0, 0, 1\nstart, 0\n", "line 3: has 2 values; the form is `start, STATE"),
         (HEADER + "0, 0, 0, 0, 1\nterminal, 4\nstart, 0, 1", "line 3: terminal state 4"),
@@ -99,6 +105,13 @@ def test_errors_say_where(tmp_path, text, message):
         read_mdp(write(tmp_path, text))
     assert "toy.mdp" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_terminal_state_may_only_declare_its_actions(tmp_path):
+    text = HEADER + "0, 0, 1, 1, 1\n1, 0, 1, 0, 0.0\n1, 1, 0, 0, 0.0\nterminal, 1\nstart, 0, 1\n"
+    mdp = read_mdp(write(tmp_path, text))
+    assert list(mdp.actions(1)) == [0, 1]
+    assert mdp.terminated.all()
 
 
 def test_files_that_are_none(tmp_path):

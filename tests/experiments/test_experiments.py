@@ -65,6 +65,15 @@ def test_running_again_runs_nothing(results):
     assert before == {path: path.stat().st_mtime_ns for path in results.rglob("part-*.parquet")}
 
 
+def test_figure2_chunks_change_nothing(monkeypatch):
+    study = entry_study(TABLE_1[1], runs=5, seed=1)
+    short = Study(study.settings, study.mdp, 5, 100, 1)
+    whole = figure2.norm_moments(short, SILENT, "")
+    monkeypatch.setattr(figure2, "CHUNK_RUNS", 2)
+    cut = figure2.norm_moments(short, SILENT, "")
+    np.testing.assert_allclose(cut.total, whole.total)
+
+
 def test_figure2_means_over_the_runs_that_get_there():
     study = entry_study(TABLE_1[1], runs=7, seed=1)
     short = Study(study.settings, study.mdp, 7, 300, 1)

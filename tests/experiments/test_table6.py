@@ -26,3 +26,20 @@ def test_the_published_setting_is_in_each_sweep():
 
 def test_the_published_sweep_is_four_and_a_half_billion_steps():
     assert sum(sweep.study(0).total_steps for sweep in table6.SWEEPS) == 4_500_000_000
+
+
+def test_rounds_take_the_best_and_fresh_seeds():
+    sweep = table6.SWEEPS[0]
+    study = sweep.study(0)
+    rng = np.random.default_rng(0)
+    returns = rng.normal(size=(1500, 3))
+    second = table6.shortlist(sweep, study, returns)
+    assert second.chosen[0] == sweep.published_index(study)
+    assert returns.mean(axis=1).argmax() in second.chosen
+    assert returns.mean(axis=1).argmin() not in second.chosen
+    again = rng.normal(size=(len(second.chosen), 3))
+    third = table6.final(sweep, study, second, again, 7)
+    assert second.chosen[again.mean(axis=1).argmax()] in third.chosen
+    assert len(third.chosen) in (table6.FINALISTS, table6.FINALISTS + 1)
+    assert third.study.runs == 7
+    assert len({study.seed, second.study.seed, third.study.seed}) == 3

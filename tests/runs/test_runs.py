@@ -62,6 +62,49 @@ def test_interrupted_and_resumed_is_never_interrupted(tmp_path, tiny_parts, monk
     np.testing.assert_array_equal(load(study, tmp_path), whole)
 
 
+def test_parts_change_no_bit(monkeypatch):
+    study = small_study()
+    whole = complete(study).returns
+    monkeypatch.setattr(study_module, "PART_STEPS", 100)
+    np.testing.assert_array_equal(complete(study).returns, whole)
+    assert len(np.unique(whole[0])) > 1
+
+
+def test_a_part_of_other_runs_is_not_taken(tmp_path, tiny_parts):
+    study = small_study()
+    whole = complete(study, tmp_path).returns
+    first, second = sorted(tmp_path.glob("part-*"))[:2]
+    second.replace(first)
+    np.testing.assert_array_equal(complete(study, tmp_path).returns, whole)
+
+
+def test_what_cannot_run_leaves_nothing(tmp_path):
+    with pytest.raises(BadInput, match="--rng authors replays"):
+        run("random", "riverswim", rng="authors", out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_changes_is_read_again(tmp_path):
+    path = tmp_path / "x.mdp"
+    for reward in (1, 7):
+        path.write_text(f"s, a, s', r, p\n0, 0, 0, {reward}, 1\nstart, 0, 1\n")
+        assert run("random", str(path), runs=1, steps=10).returns[0] == 10 * reward
+
+
+def test_presets_go_by_what_an_mdp_does(tmp_path):
+    path = tmp_path / "sixarms.mdp"
+    path.write_text("s, a, s', r, p\n0, 0, 0, 1, 1\nstart, 0, 1\ntime_limit, 5\n")
+    assert run("sarsa", str(path), runs=1).agent == Sarsa()
+
+
+def test_the_released_scripts_need_a_time_limit(tmp_path):
+    path = tmp_path / "x.mdp"
+    path.write_text("s, a, s', r, p\n0, 0, 0, 1, 1\nstart, 0, 1\n")
+    with pytest.raises(BadInput, match="say how many steps"):
+        run("sarsa", str(path), rng="authors")
+    assert run("sarsa", str(path), rng="authors", steps=5, runs=1).returns[0] == 5
+
+
 def test_a_broken_part_is_run_again(tmp_path, tiny_parts):
     study = small_study()
     whole = complete(study, tmp_path).returns

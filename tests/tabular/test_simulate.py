@@ -1,12 +1,14 @@
 """What must not change a bit, what must, and the agents that do not learn."""
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, CountlessError
 from countless.envs import build_mdp, make_mdp
+from countless.envs.catalog import DOMAINS
 from countless.envs.solve import greedy_policy, optimal_q, policy_return, uniform_policy
 from countless.tabular import bind as module
 from countless.tabular.agents import (
@@ -17,6 +19,7 @@ from countless.tabular.agents import (
     SarsaSR,
     make_agent,
 )
+from countless.tabular.kernels import model as model_module
 from countless.tabular.simulate import STATE, simulate, trace_runs
 
 RIVERSWIM = make_mdp("riverswim")
@@ -92,19 +95,80 @@ def test_optimal_is_the_ceiling():
     assert returns.mean() == pytest.approx(29.40e6, abs=0.05e6)
 
 
-@pytest.mark.parametrize(
-    "env",
-    ["riverswim", "sixarms", "chain-6", "deepsea-4", "gridworld-4", "fourrooms", "FrozenLake-v1"],
-)
+EVERYWHERE = [
+    *(domain.name if domain.make else f"{domain.name}-4" for domain in DOMAINS),
+    "FrozenLake-v1",
+    "CliffWalking-v1",
+    max(name for name in gymnasium.registry if name.startswith("Taxi-v")),
+]
+
+
+@pytest.fixture
+def looped(monkeypatch):
+    """Tables as arrays: one compiled kernel then serves MDPs of every shape."""
+    monkeypatch.setattr(model_module, "UNROLLED", 0)
+
+
+@pytest.mark.parametrize("env", EVERYWHERE)
 @pytest.mark.parametrize("name", list(AGENTS))
-def test_every_agent_in_every_environment(name, env):
+def test_every_agent_in_every_environment(name, env, looped):
     mdp = make_mdp(env)
     agent = make_agent(name, env)
-    first = simulate([agent], mdp, runs=5, steps=300, seed=0)
-    again = simulate([agent], mdp, runs=5, steps=300, seed=0)
+    steps = 300 if mdp.n_states < 100 else 20
+    first = simulate([agent], mdp, runs=5, steps=steps, seed=0, threads=1)
+    again = simulate([agent], mdp, runs=5, steps=steps, seed=0, threads=3, chunk_steps=2 * steps)
     np.testing.assert_array_equal(first, again)
-    low, high = mdp.reward.min() * 300, mdp.reward.max() * 300
+    alone = simulate([agent], mdp, runs=2, steps=steps, seed=0, first_run=3)
+    np.testing.assert_array_equal(alone, first[:, 3:])
+    low, high = mdp.reward.min() * steps, mdp.reward.max() * steps
     assert ((first >= low) & (first <= high)).all()
+
+
+def test_unrolled_and_looped_tables_give_the_same_bits(monkeypatch):
+    agents = [make_agent(name, "riverswim") for name in ("sarsa-sr", "rmax", "essr")]
+    unrolled = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
+    monkeypatch.setattr(model_module, "UNROLLED", 0)
+    looped = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
+    np.testing.assert_array_equal(unrolled, looped)
+
+
+def test_an_episode_limit_restarts(looped):
+    """A state that cannot be left but by the limit: one reward an episode."""
+    once = build_mdp(
+        "once", ([0, 1], [0, 0], [1, 1], [1.0, 0.0], [1.0, 1.0]), [1.0, 0.0], episode_limit=10
+    )
+    for agent in (RandomAgent(), OptimalAgent(), Sarsa(), make_agent("rmax")):
+        assert simulate([agent], once, runs=1, steps=95, seed=0)[0, 0] == 10
+
+
+@pytest.mark.parametrize("norm", [200.0, 1e6])
+def test_large_norms_do_not_underflow(norm):
+    large = simulate([SarsaSR(norm=norm)], RIVERSWIM, runs=400, steps=5000, seed=0).mean()
+    limit = simulate([SarsaSR(norm=float("inf"))], RIVERSWIM, runs=400, steps=5000, seed=0).mean()
+    assert large == pytest.approx(limit, rel=0.1)
+
+
+@pytest.mark.parametrize("rng", ["countless", "authors"])
+def test_values_beyond_all_numbers_are_said(rng):
+    with pytest.raises(CountlessError, match="the values grew beyond all numbers"):
+        simulate([SarsaSR(beta=1e308)], RIVERSWIM, runs=2, steps=500, seed=0, rng=rng)
+
+
+def test_replayed_runs_are_the_same_in_slices():
+    options = {"runs": 9, "steps": 200, "seed": 2, "rng": "authors"}
+    whole = simulate([SarsaSR()], RIVERSWIM, **options)
+    sliced = simulate([SarsaSR()], RIVERSWIM, **options, chunk_steps=400)
+    np.testing.assert_array_equal(sliced, whole)
+
+
+def test_the_released_scripts_take_seeds_of_32_bits():
+    with pytest.raises(BadInput, match="takes seeds up to"):
+        simulate([Sarsa()], RIVERSWIM, runs=1, steps=1, seed=2**32, rng="authors")
+
+
+def test_a_matrix_has_a_limit():
+    with pytest.raises(BadInput, match="keeps a matrix"):
+        simulate([SarsaSR(norm=2)], make_mdp("chain-20000"), runs=1, steps=1, seed=0)
 
 
 def test_actions_with_gaps():

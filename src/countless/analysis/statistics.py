@@ -27,10 +27,10 @@ class Summary:
     max: float
 
     def to_json(self) -> dict[str, Any]:
-        """As a mapping; what one run alone cannot tell (its SD) is null."""
+        """As a mapping; what one run alone cannot tell (SD and CI) is null."""
         content = asdict(self)
         content.pop("runs")
-        content["ci95"] = list(self.ci95)
+        content["ci95"] = list(self.ci95) if self.runs > 1 else None
         return {key: None if value != value else value for key, value in content.items()}
 
 
@@ -65,6 +65,8 @@ def mean_interval(x: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
     Above 20,000 runs the bootstrap's distribution of the mean is normal for all practical
     purposes, and the interval is mean +- 1.96 SD / sqrt(runs).
     """
+    if len(x) == 1:
+        return float("nan"), float("nan")
     if len(x) > BOOTSTRAP_RUNS:
         half = 1.959963984540054 * float(x.std(ddof=1)) / len(x) ** 0.5
         return float(x.mean()) - half, float(x.mean()) + half

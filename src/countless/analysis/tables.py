@@ -37,7 +37,7 @@ def number(value: float) -> str:
 
 
 def interval(ends: tuple[float, float]) -> str:
-    return f"[{number(ends[0])}, {number(ends[1])}]"
+    return "-" if math.isnan(ends[0]) else f"[{number(ends[0])}, {number(ends[1])}]"
 
 
 SUMMARY_COLUMNS = ("runs", "mean", "95% CI of the mean", "SD", "median", "IQM")

@@ -176,6 +176,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _Stopped:
         print("countless: stopped by SIGTERM", file=sys.stderr)
         return 75
+    except MemoryError:
+        print("countless: there is not enough memory for this", file=sys.stderr)
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"countless: {error}", file=sys.stderr)
+        return 1

@@ -15,7 +15,7 @@ from countless.runs.study import check_whole
 
 def command(arguments: argparse.Namespace) -> None:
     names = members(arguments.experiment)
-    check_whole("--runs", arguments.runs, 10_000_000)
+    check_whole("--runs", arguments.runs, 1_000_000, least=10)
     check_seed(arguments.seed)
     results = ensure_folder(arguments.out)
     sections = []

@@ -7,6 +7,7 @@ import argparse
 from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
+from countless.envs.catalog import paper_domain
 from countless.runs.run import RunResult, run
 from countless.tabular.agents import describe, published, source_of
 
@@ -54,7 +55,7 @@ def _parameter_line(result: RunResult) -> str:
         f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()
     )
     table6 = published(
-        result.agent.name, result.study.mdp.name, getattr(result.agent, "norm", None)
+        result.agent.name, paper_domain(result.study.mdp), getattr(result.agent, "norm", None)
     )
     if table6 and all(values[key] == value for key, value in table6.items()):
         text += f" ({source_of(result.agent.name)})"

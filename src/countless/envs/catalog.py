@@ -47,12 +47,23 @@ DOMAINS: tuple[Domain, ...] = (
 OTHER_FORMS = "or a path to an .mdp file, or a Gymnasium id with a model (FrozenLake-v1)"
 
 
+def paper_domain(mdp: MDP) -> str:
+    """The paper's domain that an MDP is, by what it does and not by its name; "" if none.
+
+    >>> paper_domain(make_mdp("sixarms-1660")), paper_domain(make_mdp("chain-5"))
+    ('sixarms', '')
+    """
+    for name in ("riverswim", "sixarms", "sixarms-1660"):
+        if mdp.fingerprint == make_mdp(name).fingerprint:
+            return name.removesuffix("-1660")
+    return ""
+
+
 def domain_forms() -> list[str]:
     """How each built-in domain is written on the command line."""
     return [domain.form for domain in DOMAINS]
 
 
-@lru_cache(maxsize=32)
 def make_mdp(name: str) -> MDP:
     """The MDP that `name` stands for.
 
@@ -61,15 +72,18 @@ def make_mdp(name: str) -> MDP:
     >>> make_mdp("deepsea-10").n_states
     101
     """
-    if name.endswith(".mdp"):
-        return read_mdp(Path(name))
+    return read_mdp(Path(name)) if name.endswith(".mdp") else _make_named(name)
+
+
+@lru_cache(maxsize=32)
+def _make_named(name: str) -> MDP:
     for domain in DOMAINS:
         if domain.make is not None and name == domain.name:
             return domain.make()
     stem, dash, size = name.rpartition("-")
     for domain in DOMAINS:
         if domain.sized is not None and domain.name in (stem, name):
-            if not dash or not size.isdigit():
+            if not dash or not (size.isascii() and size.isdecimal()):
                 raise BadInput(f"environment {name!r} needs a size: {domain.name}-10, for example")
             return domain.sized(int(size))
     if re.search(r"-v\d+$", name):

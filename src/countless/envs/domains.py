@@ -89,7 +89,7 @@ def sixarms(fifth_arm: float = 1666.0) -> MDP:
 
 def chain(size: int) -> MDP:
     """A line of `size` states, actions left and right, reward 1 for pushing on at the far end."""
-    _check_size("chain", size, 2)
+    _check_size("chain", size, 1_000_000)
     s = np.arange(size)
     left, right = np.maximum(s - 1, 0), np.minimum(s + 1, size - 1)
     zeros, ones = np.zeros(size), np.ones(size)
@@ -116,7 +116,7 @@ def deepsea(size: int) -> MDP:
     Each step right costs 0.01 / size; the treasure in the last corner pays 1. Action 0 is left,
     1 is right. The last state is where an episode ends.
     """
-    _check_size("deepsea", size, 2)
+    _check_size("deepsea", size, 300)
     end = size * size
     rows: list[Row] = [(end, action, end, 0.0, 1.0) for action in (0, 1)]
     for row in range(size):
@@ -163,7 +163,7 @@ def _grid(name: str, free: NDArray[np.bool_], start: int, goal: int) -> MDP:
 
 def gridworld(size: int) -> MDP:
     """An open room of `size` x `size` cells: start top left, reward 1 at the goal bottom right."""
-    _check_size("gridworld", size, 2)
+    _check_size("gridworld", size, 300)
     free = np.ones((size, size), dtype=bool)
     return _grid(f"gridworld-{size}", free, 0, size * size - 1)
 
@@ -174,6 +174,6 @@ def fourrooms() -> MDP:
     return _grid("fourrooms", free, 0, int(free.sum()) - 1)
 
 
-def _check_size(name: str, size: int, least: int) -> None:
-    if size < least:
-        raise BadInput(f"{name}: the size must be at least {least}, not {size}")
+def _check_size(name: str, size: int, most: int) -> None:
+    if not 2 <= size <= most:
+        raise BadInput(f"{name}: the size must be from 2 to {most:,}, not {size:,}")

@@ -19,6 +19,9 @@ def mdp_from_gymnasium(env: str | gymnasium.Env[Any, Any]) -> MDP:
     """
     made = _make(env) if isinstance(env, str) else env
     name = env if isinstance(env, str) else (made.spec.id if made.spec else "environment")
+    own = getattr(made.unwrapped, "mdp", None)
+    if isinstance(own, MDP):
+        return own
     model = getattr(made.unwrapped, "P", None)
     start = getattr(made.unwrapped, "initial_state_distrib", None)
     if model is None or start is None:

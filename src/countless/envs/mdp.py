@@ -98,8 +98,8 @@ def build_mdp(
     """An MDP from columns (state, action, next state, reward, probability), checked.
 
     Episodes end on entering a `terminal` state, or on the rows marked in `terminated`. `origin`
-    (a file) and `lines` (a line a row) make the errors say where to look. Rows of probability 0
-    only declare that the action exists.
+    (a file) and `lines` (a line a row) make the errors say where to look. A row of probability 0
+    changes nothing, but for a terminal state, where it declares that the action exists.
 
     >>> coin = build_mdp("coin", ([0, 0], [0, 0], [0, 0], [1, -1], [0.5, 0.5]), start=[1.0])
     >>> coin.n_states, coin.n_actions
@@ -112,6 +112,10 @@ def build_mdp(
     ends = np.isin(next_state, np.asarray(terminal, dtype=np.int64))
     if terminated is not None:
         ends |= np.asarray(terminated, dtype=bool)
+    declared = _declared_only(state, action, probability, terminal)
+    next_state = np.where(declared, state, next_state)
+    ends |= declared
+    probability = np.where(declared, 1.0, probability)
     line_array = None if lines is None else np.asarray(lines, dtype=np.int64)
     check = _Check(origin, state, action, line_array)
     check.rows(next_state, reward, probability, len(start_array))
@@ -136,6 +140,20 @@ def build_mdp(
     check.states(mdp)
     _check_start(origin, start_array, terminal)
     return _without_impossible(mdp)
+
+
+def _declared_only(
+    state: NDArray[np.int64],
+    action: NDArray[np.int64],
+    probability: NDArray[np.float64],
+    terminal: Sequence[int],
+) -> NDArray[np.bool_]:
+    """The first row of each pair of a terminal state that has no probability at all."""
+    declared = np.zeros(len(state), dtype=bool)
+    for row in np.flatnonzero(np.isin(state, np.asarray(terminal, dtype=np.int64))):
+        pair = (state == state[row]) & (action == action[row])
+        declared[row] = not probability[pair].any() and not declared[pair].any()
+    return declared
 
 
 def _check_limit(origin: str, name: str, limit: int | None) -> int | None:

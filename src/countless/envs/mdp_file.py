@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 from countless.core.errors import BadInput
 from countless.envs.mdp import MDP, build_mdp
 
+MOST = 10_000_000
 TRANSITION = "a transition is five values: s, a, s', r, p"
 NAMED_LINES = {
     "start": (3, "start, STATE, PROBABILITY"),
@@ -32,7 +34,7 @@ NAMED_LINES = {
 class _Contents:
     rows: list[tuple[int, int, int, float, float]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    start: dict[int, float] = field(default_factory=dict)
+    start: dict[int, tuple[float, int]] = field(default_factory=dict)  # probability, line
     terminal: dict[int, int] = field(default_factory=dict)
     time_limit: int | None = None
 
@@ -51,8 +53,13 @@ def read_mdp(path: Path) -> MDP:
     columns = tuple(np.array(column) for column in zip(*contents.rows, strict=True))
     n_states = int(max(columns[0].max(), columns[2].max())) + 1
     start = np.zeros(n_states)
-    for s, probability in contents.start.items():
-        _check_known(path, "start", s, n_states)
+    for s, (probability, line) in contents.start.items():
+        _check_known(path, f"line {line}: start", s, n_states)
+        if not 0.0 <= probability <= 1.0:
+            raise BadInput(
+                f"{path}: line {line}: start state {s}: the probability must lie in [0, 1], "
+                f"not {probability:g}"
+            )
         start[s] = probability
     for s, line in contents.terminal.items():
         _check_known(path, f"line {line}: terminal", s, n_states)
@@ -77,7 +84,9 @@ def _check_known(path: Path, what: str, state: int, n_states: int) -> None:
 def _parse(path: Path, text: str) -> _Contents:
     contents = _Contents()
     seen: dict[tuple[int, int, int], int] = {}
-    for line, row in enumerate(csv.reader(text.splitlines()), start=1):
+    reader = csv.reader(text.splitlines())
+    for row in _rows(path, reader):
+        line = reader.line_num
         values = [value.strip() for value in row]
         if not any(values):
             continue
@@ -100,6 +109,13 @@ def _parse(path: Path, text: str) -> _Contents:
     return contents
 
 
+def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise BadInput(f"{path}: is not a CSV file: {error}") from None
+
+
 def _check_header(where: str, values: list[str]) -> None:
     first = values[0]
     if first in NAMED_LINES or first.lstrip("+-").replace(".", "", 1).isdigit():
@@ -115,7 +131,8 @@ def _named_line(contents: _Contents, where: str, line: int, values: list[str]) -
     if keyword == "start":
         if number in contents.start:
             raise BadInput(f"{where}: start state {number} is given twice")
-        contents.start[number] = _finite(where, f"start probability of state {number}", values[2])
+        probability = _finite(where, f"start probability of state {number}", values[2])
+        contents.start[number] = (probability, line)
     elif keyword == "terminal":
         contents.terminal[number] = line
     else:
@@ -143,8 +160,10 @@ def _whole(where: str, what: str, text: str) -> int:
         number = int(text)
     except ValueError:
         number = -1
-    if number < 0:
-        raise BadInput(f"{where}: {what} must be a whole number from 0 up, not {text!r}")
+    if not 0 <= number <= MOST:
+        raise BadInput(
+            f"{where}: {what} must be a whole number from 0 to {MOST:,}, not {text[:40]!r}"
+        )
     return number
 
 

@@ -9,6 +9,8 @@ from countless.core.errors import BadInput
 from countless.envs.mdp import MDP
 
 DENSE_LIMIT = 4000
+SOLVED_STATES = 1000
+MOST_POLICIES = 1000
 
 Array = NDArray[np.float64]
 
@@ -73,11 +75,14 @@ def _backup(mdp: MDP, values: Array, gamma: float, after_end: float) -> Array:
 
 
 def optimal_q(mdp: MDP, gamma: float, tolerance: float = 1e-10) -> Array:
-    """q* (|S|, |A|) by value iteration; an action that a state does not offer is -inf.
+    """q* (|S|, |A|); an action that a state does not offer is -inf.
 
-    Stops when no value can be off by more than `tolerance` relative to the largest.
+    Policy iteration with exact solves; above a thousand states value iteration, until no value can
+    be off by more than `tolerance` relative to the largest.
     """
     values = np.zeros(mdp.n_states)
+    if mdp.n_states <= SOLVED_STATES:
+        values = _policy_iteration(mdp, gamma)
     bound = np.inf
     while bound > tolerance * max(1.0, float(np.abs(values).max())):
         pairs = _backup(mdp, values, gamma, 0.0)
@@ -87,6 +92,25 @@ def optimal_q(mdp: MDP, gamma: float, tolerance: float = 1e-10) -> Array:
     q = np.full((mdp.n_states, mdp.n_actions), -np.inf)
     q[mdp.pair_state, mdp.pair_action] = _backup(mdp, values, gamma, 0.0)
     return q
+
+
+def _policy_iteration(mdp: MDP, gamma: float) -> Array:
+    """v*: evaluate, improve where something is truly better, until nothing is."""
+    values = np.zeros(mdp.n_states)
+    chosen = mdp.state_offsets[:-1].copy()
+    for _ in range(MOST_POLICIES):
+        policy = np.zeros((mdp.n_states, mdp.n_actions))
+        policy[np.arange(mdp.n_states), mdp.pair_action[chosen]] = 1.0
+        values = policy_values(mdp, policy, gamma)
+        pairs = _backup(mdp, values, gamma, 0.0)
+        best = np.maximum.reduceat(pairs, mdp.state_offsets[:-1])
+        better = best > pairs[chosen] + 1e-12 * max(1.0, float(np.abs(values).max()))
+        if not better.any():
+            break
+        for s in np.flatnonzero(better):
+            own = slice(mdp.state_offsets[s], mdp.state_offsets[s + 1])
+            chosen[s] = mdp.state_offsets[s] + int(np.argmax(pairs[own]))
+    return values
 
 
 def optimal_return(mdp: MDP, steps: int) -> float:

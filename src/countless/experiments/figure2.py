@@ -15,7 +15,14 @@ from countless.core.progress import Reporter
 from countless.core.records import ensure_folder, read_table, write_table
 from countless.experiments.entries import entry_study, replay_study
 from countless.experiments.published import C1, C2, TABLE_1
-from countless.experiments.section import Experiment, Figure, Section, read_made, write_made
+from countless.experiments.section import (
+    Experiment,
+    Figure,
+    Section,
+    read_made,
+    replay_seeds,
+    write_made,
+)
 from countless.runs.study import Study
 from countless.tabular.simulate import NORM, STATE, trace_runs
 
@@ -128,6 +135,7 @@ def show(folder: Path) -> Section:
         figures=(Figure(stem, caption),),
         words=_words(panels["fresh"]),
         made=made,
+        seeds=replay_seeds(made),
     )
 
 

@@ -14,7 +14,7 @@ INTRODUCTION = (
     "sets the paper's tabular results beside a replay of the released code's random draws and beside "
     "many fresh, independent runs. Every return is undiscounted, over 5,000 steps of learning; the "
     "SD is the sample standard deviation; the IQM is the mean of the middle half; intervals are "
-    "bootstrap intervals of the mean."
+    "bootstrap intervals of the mean (above 20,000 runs, normal ones)."
 )
 
 
@@ -39,7 +39,7 @@ def _section(section: Section) -> str:
             {
                 "made by": made["command"],
                 "took": f"{made['seconds']:.1f} s",
-                "seeds": f"fresh runs {made['seed']}; replay 2",
+                "seeds": section.seeds or f"{made['seed']}",
                 "versions": versions,
             }
         )

@@ -11,6 +11,7 @@ from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.progress import Reporter
 from countless.core.records import ensure_folder, read_json, versions, write_json
+from countless.experiments.published import REPLAY_SEED
 from countless.runs.study import Study, load
 
 
@@ -32,6 +33,7 @@ class Section:
     figures: tuple[Figure, ...]
     words: tuple[str, ...]
     made: dict[str, Any]
+    seeds: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,6 +84,11 @@ def read_made(folder: Path) -> dict[str, Any]:
             f"{folder} holds no finished results; make them with `countless reproduce {folder.name}`"
         )
     return made
+
+
+def replay_seeds(made: dict[str, Any]) -> str:
+    """The seeds of an experiment that replays the paper and runs afresh."""
+    return f"{REPLAY_SEED} for the replay, {made['seed']} for the fresh runs"
 
 
 def load_study(study: Study, folder: Path) -> Any:

@@ -18,7 +18,7 @@ from countless.experiments.entries import (
     side_by_side,
 )
 from countless.experiments.published import TABLE_1, Entry
-from countless.experiments.section import Experiment, Section, read_made
+from countless.experiments.section import Experiment, Section, read_made, replay_seeds
 
 TITLE = "Table 1: Sarsa and Sarsa+SR, undiscounted return of 5,000 steps"
 
@@ -37,7 +37,8 @@ def show(folder: Path) -> Section:
         tables=(side_by_side(loaded),),
         figures=(),
         words=(replay_words(loaded), bracket_words(loaded), *_domain_words(loaded)),
-        made=read_made(folder),
+        made=(made := read_made(folder)),
+        seeds=replay_seeds(made),
     )
 
 

@@ -16,7 +16,7 @@ from countless.experiments.entries import (
     side_by_side,
 )
 from countless.experiments.published import TABLE_5, Entry
-from countless.experiments.section import Experiment, Section, read_made
+from countless.experiments.section import Experiment, Section, read_made, replay_seeds
 
 TITLE = "Table 5: Sarsa+SR with the ℓ1- and the ℓ2-norm, undiscounted return of 5,000 steps"
 
@@ -35,7 +35,8 @@ def show(folder: Path) -> Section:
         tables=(side_by_side(loaded),),
         figures=(),
         words=(replay_words(loaded), bracket_words(loaded), *_difference_words(loaded)),
-        made=read_made(folder),
+        made=(made := read_made(folder)),
+        seeds=replay_seeds(made),
     )
 
 

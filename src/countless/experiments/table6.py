@@ -15,6 +15,7 @@ from countless.analysis.plots import Axis, Sensitivity, draw_heatmaps, draw_sens
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table, number
 from countless.core.progress import Reporter
+from countless.core.seeding import derived_seed
 from countless.envs.catalog import make_mdp
 from countless.experiments.published import DOMAIN_LABELS
 from countless.experiments.section import (
@@ -103,13 +104,15 @@ def next_round(
 def shortlist(sweep: Sweep, study: Study, returns: Returns) -> Round:
     """The sweep's first fifty, 1,000 fresh runs each."""
     first = best_first(returns)[:SHORTLIST]
-    return next_round(sweep, study, first, SHORTLIST_RUNS, study.seed + 1)
+    seed = derived_seed(study.seed, "table6 shortlist")
+    return next_round(sweep, study, first, SHORTLIST_RUNS, seed)
 
 
 def final(sweep: Sweep, study: Study, before: Round, returns: Returns, runs: int) -> Round:
     """The shortlist's first five, `runs` fresh runs each."""
     first = [before.chosen[i] for i in best_first(returns)[:FINALISTS]]
-    return next_round(sweep, study, first, runs, study.seed + 2)
+    seed = derived_seed(study.seed, "table6 final")
+    return next_round(sweep, study, first, runs, seed)
 
 
 def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
@@ -147,6 +150,7 @@ def show(folder: Path) -> Section:
         figures=_figures(folder, loaded),
         words=_words(loaded),
         made=made,
+        seeds=f"{made['seed']} for the sweep; derived from it for shortlist and final",
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countless.analysis.statistics import Summary, summarise
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
-from countless.envs.catalog import make_mdp
+from countless.envs.catalog import make_mdp, paper_domain
 from countless.envs.mdp import MDP
 from countless.runs.study import Study, complete, default_steps
 from countless.tabular.agents import Agent, describe, make_agent
@@ -77,10 +77,12 @@ def run(
     mdp = make_mdp(env) if isinstance(env, str) else env
     name = env if isinstance(env, str) else env.name
     if isinstance(agent, str):
-        agent = make_agent(agent, mdp.name, parameters)
+        agent = make_agent(agent, paper_domain(mdp), parameters)
     elif parameters:
         raise BadInput("give parameters with an agent's name, or an agent object, not both")
-    study = Study((agent,), mdp, runs, default_steps(mdp) if steps is None else steps, seed, rng)
+    study = Study(
+        (agent,), mdp, runs, default_steps(mdp, rng) if steps is None else steps, seed, rng
+    )
     folder = None if out is None else Path(out) / study.name
     finished = complete(
         study, folder, threads=threads, reporter=reporter, description=f"{agent.name} in {name}"

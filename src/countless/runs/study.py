@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ from countless.core.seeding import check_seed, digest
 from countless.envs import domains
 from countless.envs.mdp import MDP
 from countless.tabular.agents import RNGS, Agent, describe
-from countless.tabular.bind import shape_of
+from countless.tabular.bind import bind, shape_of
 from countless.tabular.simulate import compile_kernels, simulate
 
 PART_STEPS = 50_000_000
-MOST_RUNS = 2**32 - 1
+MOST_STEPS = 10**9
+MOST_RETURNS = 10**8
 Returns = NDArray[np.float64]
 
 
@@ -61,8 +63,8 @@ class Study:
     rng: str = "countless"
 
     def __post_init__(self) -> None:
-        check_whole("runs", self.runs, MOST_RUNS)
-        check_whole("steps", self.steps)
+        check_whole("runs", self.runs, max(1, MOST_RETURNS // len(self.settings)))
+        check_whole("steps", self.steps, MOST_STEPS)
         check_seed(self.seed)
         check_choice("rng", self.rng, RNGS)
 
@@ -77,10 +79,15 @@ class Study:
         env = "".join(c if c.isalnum() or c in "-." else "-" for c in self.mdp.name)
         return f"{self.settings[0].name}-{env}-{digest(content)[:10]}"
 
+    def shapes(self) -> list[Agent]:
+        """One setting of each kind that needs a kernel of its own."""
+        return list({shape_of(agent): agent for agent in self.settings}.values())
+
     def content(self) -> dict[str, Any]:
         """What the study is, as plain data; equal content gives equal returns."""
         return {
             "schema": SCHEMA,
+            "version": version("countless"),
             "agent": self.settings[0].name,
             "env": self.mdp.name,
             "mdp": self.mdp.fingerprint,
@@ -104,15 +111,20 @@ class Study:
         return [Part(index, *corner) for index, corner in enumerate(corners)]
 
 
-def check_whole(name: str, value: object, most: int = 10**12) -> int:
-    """`value` as a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
+def check_whole(name: str, value: object, most: int = 10**12, least: int = 1) -> int:
+    """`value` as a whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadInput(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
     return value
 
 
-def default_steps(mdp: MDP) -> int:
+def default_steps(mdp: MDP, rng: str = "countless") -> int:
     """The run length that the MDP's author meant, or the paper's 5,000."""
+    if mdp.time_limit is None and rng == "authors":
+        raise BadInput(
+            f"{mdp.name} has no time_limit, so the released scripts would run on until a terminal "
+            "state: say how many steps at most with --steps"
+        )
     return mdp.time_limit or domains.STUDY_STEPS
 
 
@@ -138,16 +150,18 @@ def complete(
         check_whole("threads", threads, 4096)
     returns = np.full((len(study.settings), study.runs), np.nan)
     missing = study.parts()
+    for agent in study.shapes():
+        bind([agent], study.mdp, study.steps, study.seed, study.rng)  # refuses what cannot run
     if folder is not None:
         ensure_folder(folder)
-        write_json(folder / "study.json", study.content() | {"versions": versions()})
+        if not (folder / "study.json").is_file():
+            write_json(folder / "study.json", study.content() | {"versions": versions()})
         missing = [part for part in missing if not _load(folder, part, returns)]
     seconds = 0.0
     todo = sum(len(part.settings) * len(part.runs) for part in missing) * study.steps
     with reporter.task(description or study.name, study.total_steps) as advance:
         advance(study.total_steps - todo)
-        for shape in {shape_of(study.settings[i]) for part in missing for i in part.settings}:
-            agent = next(a for a in study.settings if shape_of(a) == shape)
+        for agent in study.shapes() if missing else ():
             compile_kernels([agent], study.mdp, study.rng)
         for part in missing:
             began = time.perf_counter()
@@ -188,21 +202,27 @@ def _part_path(folder: Path, part: Part) -> Path:
     return folder / f"part-{part.index:05d}.parquet"
 
 
+def _places(part: Part) -> dict[str, Any]:
+    """Which setting and which run each row of a part belongs to."""
+    return {
+        "setting": np.repeat(np.array(part.settings, dtype=np.int64), len(part.runs)),
+        "run": np.tile(np.array(part.runs, dtype=np.int64), len(part.settings)),
+    }
+
+
 def _save(folder: Path, part: Part, returns: Returns) -> None:
     rows = returns[part.settings.start : part.settings.stop, part.runs.start : part.runs.stop]
     write_table(
         _part_path(folder, part),
-        {
-            "setting": np.repeat(np.array(part.settings, dtype=np.int32), len(part.runs)),
-            "run": np.tile(np.array(part.runs, dtype=np.int64), len(part.settings)),
-            "return": rows.ravel(),
-        },
+        _places(part) | {"return": rows.ravel()},
     )
 
 
 def _load(folder: Path, part: Part, returns: Returns) -> bool:
     table = read_table(_part_path(folder, part))
-    if table is None or table.num_rows != len(part.settings) * len(part.runs):
+    if table is None or not all(
+        np.array_equal(table[name].to_numpy(), column) for name, column in _places(part).items()
+    ):
         return False
     rows = table["return"].to_numpy().reshape(len(part.settings), len(part.runs))
     returns[part.settings.start : part.settings.stop, part.runs.start : part.runs.stop] = rows

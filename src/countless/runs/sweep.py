@@ -13,7 +13,7 @@ import numpy as np
 
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
-from countless.envs.catalog import make_mdp
+from countless.envs.catalog import make_mdp, paper_domain
 from countless.runs.study import Finished, Study, best_first, complete, default_steps
 from countless.tabular.agents import Agent, agent_class, describe, make_agent, parameter_names
 
@@ -169,8 +169,10 @@ def sweep(
     if isinstance(grid, str | Path):
         origin = str(grid)
         grid = paper_grid(agent) if grid == "paper" else read_grid(Path(grid))
-    settings = expand(agent, mdp.name, grid, fixed, origin)
-    study = Study(settings, mdp, runs, default_steps(mdp) if steps is None else steps, seed, rng)
+    settings = expand(agent, paper_domain(mdp), grid, fixed, origin)
+    study = Study(
+        settings, mdp, runs, default_steps(mdp, rng) if steps is None else steps, seed, rng
+    )
     folder = None if out is None else Path(out) / study.name
     finished = complete(
         study, folder, threads=threads, reporter=reporter, description=f"sweep {agent} in {env}"

@@ -72,8 +72,7 @@ PUBLISHED |= {
 
 def published(agent: str, env: str, norm: float | None = None) -> dict[str, float] | None:
     """The published parameters of an agent in a domain, or None where there are none."""
-    domain = "sixarms" if env.startswith("sixarms") else env
-    return PUBLISHED.get((agent, domain, norm))
+    return PUBLISHED.get((agent, env, norm))
 
 
 def source_of(agent: str) -> str:

@@ -34,6 +34,7 @@ Kernel = Callable[[slice, Returns, int, Trace], None]  # settings, returns, firs
 MOST_LANES = 32
 LANE_BUDGET = 256 * 1024  # bytes of tables that a block of lanes may take: inside L2
 MOST_PLANNED_STATES = 5000
+MOST_MATRIX_STATES = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Bound:
     """A kernel ready to run."""
 
     kernel: Kernel
-    divisible: bool = True  # runs that share a stream must stay together, in order
+    divisible: bool = True  # runs that share a stream must follow one another
     plans: bool = False  # a step takes microseconds, not nanoseconds
 
 
@@ -96,6 +97,8 @@ SARSA_COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
 def _sarsa(agents: Sequence[Agent], task: _Task) -> Bound:
     first, model = agents[0], task.model
     bonus, p = _bonus(first), getattr(first, "norm", 1.0)
+    if len(bonus) >= len(sarsa.SR_MATRIX):
+        _check_matrix(first, task.mdp)
     executed = getattr(first, "update", "") == "executed"
     truncate = getattr(first, "time_limit", "") == "truncation"
     general = model.episodic or model.ragged or executed
@@ -123,24 +126,39 @@ def _sarsa(agents: Sequence[Agent], task: _Task) -> Bound:
     return Bound(kernel)
 
 
+def _check_matrix(agent: Agent, mdp: MDP) -> None:
+    if mdp.n_states > MOST_MATRIX_STATES:
+        raise BadInput(
+            f"{agent.name} keeps a matrix of |S|^2 numbers here: {mdp.name} has {mdp.n_states:,} "
+            f"states, the most is {MOST_MATRIX_STATES:,} (sarsa-sr with --norm 1 needs no matrix)"
+        )
+
+
 def _replayed(agents: Sequence[Agent], task: _Task) -> Bound:
     first = agents[0]
     _check_replayable(first, task.mdp)
+    if isinstance(first, SarsaSR):
+        _check_matrix(first, task.mdp)
+    if task.seed >= 2**32:
+        raise BadInput(f"--rng authors takes seeds up to {2**32 - 1:,}, not {task.seed:,}")
     settings = _columns(agents, *SARSA_COLUMNS)
+    streams: dict[int, tuple[Any, Any, Any]] = {}
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
-        for setting, row in zip(settings[chosen], returns, strict=True):
+        for i in range(chosen.start, chosen.stop):
+            if first_run == 0:
+                twisters = twister.python_twister(task.seed), twister.numpy_twister(task.seed)
+                streams[i] = (*twisters, np.array([-1]))
             replay.replay_sarsa(
                 task.model,
                 isinstance(first, SarsaSR),
                 getattr(first, "norm", 1.0),
-                setting,
+                settings[i],
                 getattr(first, "update", "") == "executed",
                 getattr(first, "time_limit", "") == "truncation",
                 task.steps,
-                twister.python_twister(task.seed),
-                twister.numpy_twister(task.seed),
-                row,
+                *streams[i],
+                returns[i - chosen.start],
                 trace,
             )
 

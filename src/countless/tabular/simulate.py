@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +19,7 @@ Progress = Callable[[int], None]
 
 STATE, SLOT, REWARD, NORM, VALUE = range(5)  # the last axis of a trace
 CHUNK_STEPS = 4_000_000
-CHUNK_PLANNED = 200_000  # for agents that plan at every step
+CHUNK_PLANNED = 2_000_000  # divided by |S|, for agents that plan at every step
 NO_TRACE = np.empty((0, 0, 5))
 
 
@@ -47,16 +48,21 @@ def simulate(
     """
     bound = bind(agents, mdp, steps, seed, rng)
     returns = np.zeros((len(agents), runs))
-    size = chunk_steps or (CHUNK_PLANNED if bound.plans else CHUNK_STEPS)
-    pieces = _pieces(bound, returns, steps, first_run, size)
-    with ThreadPoolExecutor(threads or thread_count()) as pool:
+    chunk = chunk_steps or (CHUNK_PLANNED // mdp.n_states if bound.plans else CHUNK_STEPS)
+    work = _Work(bound, returns, steps, first_run, chunk, progress or (lambda done: None))
+    threads = threads or thread_count()
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            _work_off(pool, pieces, 2 * (threads or thread_count()), progress)
+            _work_off(pool, work.pieces(), 2 * threads)
         except BaseException:
+            work.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     if not np.isfinite(returns).all():
-        raise CountlessError(f"{mdp.name}: a return is not finite; the values diverged")
+        raise CountlessError(
+            f"{agents[0].name} in {mdp.name}: the values grew beyond all numbers; "
+            "smaller step sizes or a smaller beta would keep them"
+        )
     return returns
 
 
@@ -70,9 +76,10 @@ def trace_runs(
     rng: str = "countless",
     first_run: int = 0,
 ) -> Trace:
-    """What happened, step by step: (runs, steps, 5) of state, slot, reward, norm, updated value.
+    """What happened, step by step: (runs, steps, 5) of state, slot, reward, norm, value.
 
-    The norm is that of the SR after the step's update, or the visit count for `sarsa-counts`.
+    For a learning agent the norm is that of the SR after the step's update (the visit count for
+    `sarsa-counts`) and the value is the updated one; for a planning agent, the value planned with.
     """
     trace = np.zeros((runs, steps, 5))
     bind([agent], mdp, steps, seed, rng).kernel(slice(0, 1), np.zeros((1, runs)), first_run, trace)
@@ -84,41 +91,60 @@ def compile_kernels(agents: Sequence[Agent], mdp: MDP, rng: str) -> None:
     bind(agents[:1], mdp, 1, 0, rng).kernel(slice(0, 1), np.zeros((1, 1)), 0, NO_TRACE)
 
 
-Piece = tuple[int, Callable[[], None]]
+@dataclass
+class _Work:
+    """A study cut into pieces of well below a second each, so that an interrupt is quick."""
+
+    bound: Bound
+    returns: Returns
+    steps: int
+    first_run: int
+    chunk_steps: int
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.stop = threading.Event()
+        self.lock = threading.Lock()
+
+    def pieces(self) -> Iterator[Callable[[], None]]:
+        """Several settings, or some runs of one; runs that share a stream follow one another."""
+        n_settings, runs = self.returns.shape
+        chunk_runs = max(1, min(runs, self.chunk_steps // self.steps))
+        chunk_settings = max(1, self.chunk_steps // (self.steps * runs))
+        for low in range(0, n_settings, chunk_settings):
+            settings = slice(low, min(low + chunk_settings, n_settings))
+            cuts = [slice(run, min(run + chunk_runs, runs)) for run in range(0, runs, chunk_runs)]
+            if self.bound.divisible:
+                yield from (self._piece(settings, [cut]) for cut in cuts)
+            else:
+                yield self._piece(settings, cuts)
+
+    def _piece(self, settings: slice, cuts: list[slice]) -> Callable[[], None]:
+        def work() -> None:
+            for cut in cuts:
+                if self.stop.is_set():
+                    return
+                part = self.returns[settings, cut]
+                self.bound.kernel(settings, part, self.first_run + cut.start, NO_TRACE)
+                with self.lock:
+                    self.progress(part.size * self.steps)
+
+        return work
 
 
-def _work_off(
-    pool: ThreadPoolExecutor, pieces: Iterator[Piece], ahead: int, progress: Progress | None
-) -> None:
-    """Keep the pool busy with `ahead` pieces at a time, reporting each as it ends."""
-    under_way: dict[Future[None], int] = {}
-    for size, work in pieces:
-        under_way[pool.submit(work)] = size
+def _work_off(pool: ThreadPoolExecutor, pieces: Iterator[Callable[[], None]], ahead: int) -> None:
+    """Keep the pool busy with `ahead` pieces at a time; the first error ends it."""
+    under_way: set[Future[None]] = set()
+    for piece in pieces:
+        under_way.add(pool.submit(piece))
         if len(under_way) >= ahead:
-            _collect(under_way, progress)
+            under_way = _collect(under_way)
     while under_way:
-        _collect(under_way, progress)
+        under_way = _collect(under_way)
 
 
-def _collect(under_way: dict[Future[None], int], progress: Progress | None) -> None:
-    done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+def _collect(under_way: set[Future[None]]) -> set[Future[None]]:
+    done, left = wait(under_way, return_when=FIRST_COMPLETED)
     for future in done:
-        size = under_way.pop(future)
         future.result()
-        if progress is not None:
-            progress(size)
-
-
-def _pieces(
-    bound: Bound, returns: Returns, steps: int, first_run: int, chunk_steps: int
-) -> Iterator[Piece]:
-    """Chunks of about `chunk_steps` steps: several settings, or some runs of one."""
-    n_settings, runs = returns.shape
-    chunk_runs = max(1, min(runs, chunk_steps // steps)) if bound.divisible else runs
-    chunk_settings = max(1, chunk_steps // (steps * runs))
-    for low in range(0, n_settings, chunk_settings):
-        settings = slice(low, min(low + chunk_settings, n_settings))
-        for run in range(0, runs, chunk_runs):
-            part = returns[settings, run : run + chunk_runs]
-            work = partial(bound.kernel, settings, part, first_run + run, NO_TRACE)
-            yield part.size * steps, work
+    return left

@@ -1,7 +1,8 @@
 """The released scripts, draw for draw: every run shares two Mersenne Twisters, one after the other.
 
 A run is one episode: it ends at the time limit or on entering a terminal state. The SR is kept as
-a matrix and its norm summed in NumPy's order, so that not one bit of rounding differs.
+a matrix and its l1 norm, the one of the released code, summed in NumPy's order, so that not one bit
+of rounding differs. Other norms agree with NumPy's to the last bit or two.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from countless.tabular.kernels.sarsa import (
     GAMMA_SR,
     TWO_53,
 )
+from countless.tabular.kernels.step import diverged
 from countless.tabular.kernels.twister import numpy_below, python_below, uniform_53
 
 
@@ -48,6 +50,8 @@ def pairwise_sum(x):
 
     The recursion is written as a stack of (low, n); n = -1 stands for "add the last two".
     """
+    if len(x) <= 128:
+        return _short_sum(x, 0, len(x))
     todo, values = [(0, len(x))], [0.0]
     while len(todo) > 0:
         low, n = todo.pop()
@@ -75,9 +79,10 @@ def _norm(row, p):
         for x in row:
             total += x * x
         return math.sqrt(total)
+    largest = row.max()
     if math.isinf(p):
-        return row.max()
-    return pairwise_sum(row**p) ** (1.0 / p)
+        return largest
+    return largest * pairwise_sum((row / largest) ** p) ** (1.0 / p)
 
 
 @njit(cache=True)
@@ -101,6 +106,8 @@ def _epsilon_greedy(q, s, n, explore, python, legacy):
     for j in range(n):
         if q[s, j] == best:
             ties += 1
+    if ties == 0:
+        return 0  # no value is a number any more; the caller says so at the end of the run
     pick = numpy_below(legacy, ties)
     for j in range(n):
         if q[s, j] == best:
@@ -112,10 +119,12 @@ def _epsilon_greedy(q, s, n, explore, python, legacy):
 
 @njit(error_model="numpy", nogil=True, cache=True)
 def replay_sarsa(
-    model, bonus, p, setting, executed, truncate, steps, python, legacy, returns, trace
+    model, bonus, p, setting, executed, truncate, steps, python, legacy, start, returns, trace
 ):
-    """Runs of the released scripts, in order. Building the MDP draws the first start state; each
-    run, at its end, that of the next.
+    """Runs of the released scripts, in order; twisters and `start` go on where they stood.
+
+    Building the MDP draws the first start state (asked for by -1); each run, at its end, that of
+    the next.
     """
     states = len(model.n_slots)
     width, depth = len(model.slots), len(model.outcomes)
@@ -123,12 +132,13 @@ def replay_sarsa(
     gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
     explore = np.ceil(setting[EPSILON] * TWO_53)
     tracing = trace.shape[0] > 0
-    start = _start_state(model, python, 0)
+    if start[0] < 0:
+        start[0] = _start_state(model, python, 0)
     for run in range(len(returns)):
         q = np.zeros((states, width))
         size = states if bonus else 0
         psi = np.zeros((size, size))
-        s = start
+        s = start[0]
         carried = -1
         for t in range(steps):
             slot = carried
@@ -168,4 +178,6 @@ def replay_sarsa(
                 carried = next_slot
             if ends:
                 break
-        start = _start_state(model, python, s)
+        start[0] = _start_state(model, python, s)
+        if diverged(q.ravel()):
+            returns[run] = math.nan

@@ -18,6 +18,7 @@ from numba import njit
 
 from countless.tabular.kernels.step import (
     break_tie,
+    diverged,
     row_norm,
     start_state,
     unique_best,
@@ -197,6 +198,11 @@ def _block(
                 age[lane] = 0
                 carried[lane] = -1
                 state[lane] = start_state(model, draw(a, b, c, w, lane))
+
+    size = states * width
+    for lane in range(lanes):
+        if diverged(q[lane * size : (lane + ONE) * size]):
+            returns[lane] = math.nan
 
 
 @njit(error_model="numpy", nogil=True, cache=True)

@@ -9,6 +9,7 @@ from numba import njit
 
 U64, I64 = np.uint64, np.int64
 ZERO = U64(0)
+TINY, HUGE = 1e-250, 1e250
 
 
 @njit(inline="always")
@@ -35,6 +36,15 @@ def unique_best(q, row, slots):
         ties += hit
         slot += j * hit
     return (slot + 1) & -I64(ties == 1)
+
+
+@njit(cache=True)
+def diverged(values):
+    """Whether a value is no longer a finite number; -inf marks a slot that does not exist."""
+    bad = False
+    for x in values:
+        bad |= math.isnan(x) or x == math.inf
+    return bad
 
 
 @njit(error_model="numpy", cache=True)
@@ -68,15 +78,19 @@ def row_norm(psi, row, n, p):
             s1 += x1 * x1
             s2 += x2 * x2
             s3 += x3 * x3
-        return math.sqrt((s0 + s1) + (s2 + s3))
-    total = 0.0
-    if math.isinf(p):
-        for j in range(n):
-            total = max(total, psi[row + j])
-        return total
+        total = (s0 + s1) + (s2 + s3)
+        if TINY < total < HUGE:
+            return math.sqrt(total)
+    largest = 0.0
     for j in range(n):
-        total += psi[row + j] ** p
-    return total ** (1.0 / p)
+        largest = max(largest, psi[row + j])
+    if math.isinf(p) or largest == 0.0:
+        return largest
+    total = 0.0
+    for j in range(n):
+        # Relative to the largest, so that no power under- or overflows.
+        total += (psi[row + j] / largest) ** p
+    return largest * total ** (1.0 / p)
 
 
 @njit(inline="always")
