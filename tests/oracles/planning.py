@@ -212,7 +212,7 @@ def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
                 )
             escape = reach[s]
         u = world.draw()
-        exploring = escape > agent.threshold
+        exploring = escape > agent.threshold + 1e-9
         slot = ties(q_explore[s], 1e-9, u) if exploring else ties(q_exploit[s], 1e-9 * top, u)
         s_next, reward, ends = world.outcome(slot)
         if not known(s, slot):

@@ -201,3 +201,43 @@ def draw_heatmaps(stem: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
             bar.ax.minorticks_off()
         figure.tight_layout()
         _save(figure, stem)
+
+
+def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None:
+    """Theorem 1: the gap of the norm against gamma / (n + 1), a panel a discount."""
+    rng = np.random.default_rng(0)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.3))
+        for ax, (gamma, data) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+            chosen = rng.permutation(len(data["gap"]))[:1000]
+            x = np.geomspace(data["upper"].min(), gamma, 200)
+            ax.plot(data["upper"][chosen], data["gap"][chosen], ".", color=COLOURS[0], markersize=3,
+                    alpha=0.5, label="a state")  # fmt: skip
+            ax.plot(x, x, color=COLOURS[4], linewidth=1.4, label="upper bound")
+            lower = x - gamma**2 / (1 - gamma)
+            ax.plot(x, lower, "--", color=COLOURS[4], linewidth=1.4, label="lower bound")
+            ax.set_xscale("log")
+            ax.set_title(f"$\\gamma$ = {gamma:g}")
+            ax.set_xlabel(r"$\gamma/(n+1)$")
+        np.atleast_1d(axes)[0].set_ylabel(r"$(1+\gamma) - \|\tilde\Psi(s)\|_1$")
+        np.atleast_1d(axes)[0].legend(loc="lower right", fontsize=8)
+        figure.tight_layout()
+        _save(figure, stem)
+
+
+def draw_learning(stem: Path, panels: Mapping[str, Mapping[str, tuple[Array, Array]]]) -> None:
+    """Reward collected so far against steps, a panel a domain, a curve an agent."""
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.5))
+        for ax, (title, curves) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+            for i, (label, (x, y)) in enumerate(curves.items()):
+                style = "-" if i < len(COLOURS) else "--"
+                ax.plot(x, y, style, color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=label)
+            ax.set_title(title)
+            ax.set_xlabel("steps")
+            ax.yaxis.set_major_formatter(FuncFormatter(short))
+        np.atleast_1d(axes)[0].set_ylabel("reward so far")
+        handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="center left", bbox_to_anchor=(0.99, 0.5))
+        figure.tight_layout()
+        _save(figure, stem)

@@ -21,14 +21,14 @@ examples:
   countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100
                                                         the paper's number, to the digit
   countless sweep sarsa-sr sixarms --grid paper         all 1,500 settings of the paper's sweep
-  countless reproduce tabular                           Tables 1, 5, 6 and Figure 2
+  countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
   countless report                                      one HTML page with all of it
 
 exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
 (run the same command again to go on)
 """
 
-EXPERIMENTS = ("table1", "table5", "table6", "figure2", "tabular")
+EXPERIMENTS = ("table1", "table2", "table5", "table6", "figure2", "theorem1", "tabular")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from countless.core.errors import CountlessError, unknown_name
-from countless.experiments import figure2, table1, table5, table6
+from countless.experiments import figure2, table1, table2, table5, table6, theorem1
 from countless.experiments.section import Experiment, Section
 
 EXPERIMENTS: dict[str, Experiment] = {
     "table1": table1.EXPERIMENT,
+    "table2": table2.EXPERIMENT,
     "table5": table5.EXPERIMENT,
     "table6": table6.EXPERIMENT,
     "figure2": figure2.EXPERIMENT,
+    "theorem1": theorem1.EXPERIMENT,
 }
 GROUPS: dict[str, tuple[str, ...]] = {"tabular": tuple(EXPERIMENTS)}
 

@@ -106,7 +106,7 @@ def _run(model, setting, scale, steps, stream, trace):
         n = int(model.n_slots[s])
         escape = reach[s] if horizon > 0 else explore.value[s]
         u = uniform(stream)
-        if escape > threshold:
+        if escape > threshold + fine:
             slot = pick_best(explore.q[s], n, fine, u)
         else:
             slot = pick_best(exploit.q[s], n, coarse, u)
