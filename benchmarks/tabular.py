@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import plain
@@ -34,6 +35,8 @@ STEPS = 5000
 RUNS = 4000
 PLAIN_RUNS = 20
 REPEATS = 3
+PLANNED_RUNS = 100
+GROWTH_STEPS = 5000
 
 CASES = (
     ("sarsa", None),
@@ -101,6 +104,35 @@ def scaling() -> list[dict[str, Any]]:
     return rows
 
 
+def planning() -> list[dict[str, Any]]:
+    """Steps per second of the agents that plan, on all cores."""
+    rows = []
+    for env in ("riverswim", "sixarms"):
+        for name in ("essr", "rmax", "e3", "mbie", "mbie-eb", "psrl", "ucrl2"):
+            agent, mdp = make_agent(name, env), make_mdp(env)
+            compile_kernels([agent], mdp, "countless")
+            work = partial(simulate, [agent], mdp, runs=PLANNED_RUNS, steps=STEPS, seed=0)
+            speed = PLANNED_RUNS * STEPS / best_seconds(work)
+            rows.append({"agent": name, "env": env, "countless": speed})
+    return rows
+
+
+def planning_scaling() -> list[dict[str, Any]]:
+    """Microseconds a step, on one thread, as the number of states grows: open gridworlds."""
+    rows = []
+    for name in ("rmax", "mbie-eb", "essr"):
+        for size in (3, 10, 32):
+            agent, mdp = make_agent(name), make_mdp(f"gridworld-{size}")
+            compile_kernels([agent], mdp, "countless")
+            began = time.perf_counter()
+            simulate([agent], mdp, runs=1, steps=GROWTH_STEPS, seed=0, threads=1)
+            seconds = time.perf_counter() - began
+            rows.append(
+                {"agent": name, "states": size**2, "us_per_step": seconds / GROWTH_STEPS * 1e6}
+            )
+    return rows
+
+
 def start_up() -> dict[str, float]:
     """Wall-clock seconds of whole commands; `first run` compiles into an empty cache."""
     command = [sys.executable, "-m", "countless"]
@@ -147,6 +179,8 @@ def main() -> None:
             throughput(name, norm, env) for env in ("riverswim", "sixarms") for name, norm in CASES
         ],
         "scaling": scaling(),
+        "planning": planning(),
+        "planning_scaling": planning_scaling(),
         "start_up": start_up(),
     }
     if arguments.sweep:
@@ -179,6 +213,15 @@ def show(result: dict[str, Any]) -> None:
     print_table(
         Table("sarsa-sr on a chain, one thread", ("norm", "states", "ns/step"), tuple(scale))
     )
+    planned = [(r["agent"], r["env"], f"{r['countless'] / 1e6:.2f}") for r in result["planning"]]
+    title = f"Agents that plan, on {result['cores']} cores"
+    print_table(Table(title, ("agent", "env", "million steps/s"), tuple(planned), labels=2))
+    grown = [
+        (r["agent"], f"{r['states']:,}", f"{r['us_per_step']:.1f}")
+        for r in result["planning_scaling"]
+    ]
+    title = f"Agents that plan in an open gridworld, one thread, {GROWTH_STEPS:,} steps"
+    print_table(Table(title, ("agent", "states", "µs/step"), tuple(grown)))
     starts = [(name, f"{seconds:.2f} s") for name, seconds in result["start_up"].items()]
     print_table(Table("Start-up", ("command", "wall clock"), tuple(starts)))
     if "published_sweep" in result:

@@ -61,6 +61,7 @@ def test_one_run_has_no_sd():
     summary = summarise([3.0])
     assert summary.mean == summary.median == summary.iqm == 3.0
     assert summary.to_json()["sd"] is None
+    assert summary.to_json()["ci95"] is None
 
 
 def test_iqm_drops_the_extremes():

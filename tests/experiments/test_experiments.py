@@ -5,7 +5,7 @@ import pytest
 
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT
-from countless.experiments import figure2, table6
+from countless.experiments import figure2, table2, table6
 from countless.experiments.catalog import EXPERIMENTS, finished_sections, members
 from countless.experiments.entries import entry_study
 from countless.experiments.published import TABLE_1
@@ -23,6 +23,8 @@ def results(tmp_path_factory):
         patch.setattr(table6, "SHORTLIST", 4)
         patch.setattr(table6, "SHORTLIST_RUNS", 3)
         patch.setattr(table6, "default_steps", lambda mdp: 40)
+        patch.setattr(table2, "default_steps", lambda mdp: 60)
+        patch.setattr(table2, "CURVE_RUNS", 2)
         for name, experiment in EXPERIMENTS.items():
             experiment.run(folder / name, 30, 3, SILENT)
         yield folder
@@ -57,6 +59,22 @@ def test_table5_names_the_one_digit_that_is_off(results):
     section = EXPERIMENTS["table5"].show(results / "table5")
     assert "the SD comes out as 507,178.44, the paper prints 507,179" in section.words[0]
     assert section.words[0].count("the paper prints") == 1
+
+
+def test_table2_has_every_agent_and_what_was_printed(results):
+    section = EXPERIMENTS["table2"].show(results / "table2")
+    river, arms, *ablation = section.tables
+    assert [row[0] for row in river.rows] == [row.label for row in table2.ROWS]
+    printed = {row[0]: row[1:3] for row in arms.rows}
+    assert printed["MBIE"] == ("9.3", "9.20")
+    assert printed["E3"] == ("1.8 *", "1.63")
+    assert all(len(table.rows) == 6 for table in ablation)
+
+
+def test_theorem1_breaks_no_bound(results):
+    section = EXPERIMENTS["theorem1"].show(results / "theorem1")
+    assert all(row[2:4] == ("0", "0") for row in section.tables[0].rows)
+    assert "; 0 break a bound." in section.words[0]
 
 
 def test_running_again_runs_nothing(results):
@@ -95,8 +113,8 @@ def test_figure2_means_over_the_runs_that_get_there():
 
 def test_report_is_one_whole_page(results):
     html = report_html(finished_sections(results))
-    assert html.count("<section") == 4
-    assert html.count("data:image/svg+xml") == 4
+    assert html.count("<section") == len(EXPERIMENTS)
+    assert html.count("data:image/svg+xml") == 6
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
 

@@ -220,7 +220,7 @@ def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None
             ax.set_title(f"$\\gamma$ = {gamma:g}")
             ax.set_xlabel(r"$\gamma/(n+1)$")
         np.atleast_1d(axes)[0].set_ylabel(r"$(1+\gamma) - \|\tilde\Psi(s)\|_1$")
-        np.atleast_1d(axes)[0].legend(loc="lower right", fontsize=8)
+        np.atleast_1d(axes)[0].legend(loc="upper left", fontsize=8)
         figure.tight_layout()
         _save(figure, stem)
 

@@ -8,7 +8,7 @@ from typing import Any
 from countless.analysis.tables import Table
 from countless.cli.show import print_json, print_table, print_text
 from countless.envs.catalog import DOMAINS, OTHER_FORMS
-from countless.experiments.catalog import EXPERIMENTS
+from countless.experiments.catalog import EXPERIMENTS, GROUPS
 from countless.tabular.agents import AGENTS, parameter_names
 
 
@@ -26,7 +26,8 @@ def command(arguments: argparse.Namespace) -> None:
         "experiments": [
             {"name": name, "summary": experiment.summary}
             for name, experiment in EXPERIMENTS.items()
-        ],
+        ]
+        + [{"name": name, "summary": ", ".join(group)} for name, group in GROUPS.items()],
     }
     wanted = [arguments.what] if arguments.what else list(lists)
     if arguments.json:

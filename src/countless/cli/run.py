@@ -59,4 +59,6 @@ def _parameter_line(result: RunResult) -> str:
     )
     if table6 and all(values[key] == value for key, value in table6.items()):
         text += f" ({source_of(result.agent.name)})"
+    elif not table6:
+        text += " (defaults where not given)"
     return f"parameters: {text}"

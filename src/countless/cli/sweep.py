@@ -11,6 +11,7 @@ import numpy as np
 from countless.analysis.tables import Table, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
+from countless.experiments.table6 import SYMBOLS
 from countless.runs.study import check_whole
 from countless.runs.sweep import SweepResult, sweep
 from countless.tabular.agents import describe
@@ -59,4 +60,5 @@ def sweep_table(result: SweepResult, top: int) -> Table:
         f"{len(study.settings):,} settings, {study.runs:,} runs each of {study.steps:,} steps"
     )
     note = f"All settings: {result.folder} ({result.finished.seconds:.1f} s of simulation just now)"
-    return Table(title, ("rank", *varying, "mean", "SD", "median"), tuple(rows), note=note)
+    headings = [SYMBOLS.get(name, name) for name in varying]
+    return Table(title, ("rank", *headings, "mean", "SD", "median"), tuple(rows), note=note)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, Field, dataclass, field, fields
+from numbers import Real
 from typing import Any, ClassVar, Protocol, cast
 
 from countless.core.errors import BadInput
@@ -48,9 +49,12 @@ def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
 
 def check_real(name: str, value: object, interval: Interval) -> float:
     """`value` as a float inside `interval`, or a `BadInput` that says what would be right."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise BadInput(f"{name} must be a number in {interval.text}, not {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if math.isnan(number) or not interval.contains(number):
         raise BadInput(f"{name} must lie in {interval.text}, not {number:g}")
     return number

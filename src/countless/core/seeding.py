@@ -35,9 +35,9 @@ def stream_key(content: Mapping[str, Any]) -> tuple[int, int]:
 
 def check_seed(seed: object) -> int:
     """`seed` as a non-negative integer that fits into 64 bits."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
         raise BadInput(f"seed must be a whole number from 0 to 2^64 - 1, not {seed!r}")
-    return seed
+    return int(seed)
 
 
 def derived_seed(seed: int, purpose: str) -> int:

@@ -83,7 +83,7 @@ def _make_named(name: str) -> MDP:
     stem, dash, size = name.rpartition("-")
     for domain in DOMAINS:
         if domain.sized is not None and domain.name in (stem, name):
-            if not dash or not (size.isascii() and size.isdecimal()):
+            if not dash or not (size.isascii() and size.isdecimal() and len(size) < 10):
                 raise BadInput(f"environment {name!r} needs a size: {domain.name}-10, for example")
             return domain.sized(int(size))
     if re.search(r"-v\d+$", name):

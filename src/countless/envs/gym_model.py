@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import gymnasium
@@ -47,9 +48,11 @@ def mdp_from_gymnasium(env: str | gymnasium.Env[Any, Any]) -> MDP:
 
 def _make(name: str) -> gymnasium.Env[Any, Any]:
     try:
-        return gymnasium.make(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return gymnasium.make(name)
     except gymnasium.error.UnregisteredEnv:
-        known = [spec for spec in gymnasium.registry if spec.startswith(name[:1])]
-        raise unknown_name("Gymnasium environment", name, sorted(known)[:8]) from None
+        known = [*sorted(gymnasium.registry)[:5], "..."]
+        raise unknown_name("Gymnasium environment", name, known) from None
     except Exception as error:
         raise BadInput(f"{name}: cannot be made: {str(error).splitlines()[0]}") from None

@@ -171,7 +171,10 @@ def _check_start(origin: str, start: NDArray[np.float64], terminal: Sequence[int
         )
     total = float(start.sum())
     if abs(total - 1.0) >= START_TOLERANCE:
-        raise BadInput(f"{origin}: the start probabilities sum to {total:.6g}; they must sum to 1")
+        raise BadInput(
+            f"{origin}: the start probabilities sum to {total:.6g}; they must sum to 1 "
+            "(in a file: `start, STATE, PROBABILITY` lines)"
+        )
     for s in terminal:
         if start[s] > 0:
             raise BadInput(f"{origin}: state {s} is both a start and a terminal state")

@@ -42,7 +42,7 @@ class _Contents:
 def read_mdp(path: Path) -> MDP:
     """The MDP in a `.mdp` file; whatever is wrong with it is a `BadInput` that names the line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -135,6 +135,8 @@ def _named_line(contents: _Contents, where: str, line: int, values: list[str]) -
         contents.start[number] = (probability, line)
     elif keyword == "terminal":
         contents.terminal[number] = line
+    elif contents.time_limit is not None:
+        raise BadInput(f"{where}: the time limit is given twice")
     else:
         contents.time_limit = number
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.analysis.statistics import Summary, summarise
-from countless.analysis.tables import Table, interval, number
+from countless.analysis.tables import Table, number
 from countless.core.progress import Reporter
 from countless.envs.catalog import make_mdp
 from countless.experiments.published import REPLAY_RUNS, REPLAY_SEED, Entry
@@ -67,20 +67,16 @@ def side_by_side(loaded: Sequence[tuple[Entry, Returns, Returns]]) -> Table:
         rows += [
             (entry.domain, entry.label, "mean", f"{entry.mean:,}", *_pair("mean", replay, fresh)),
             ("", "", "SD", f"{entry.bracket:,} *", *_pair("sd", replay, fresh)),
-            ("", "", "95% CI of the mean", "", interval(replay.ci95), interval(fresh.ci95)),
+            ("", "", "95% CI from", "", number(replay.ci95[0]), number(fresh.ci95[0])),
+            ("", "", "to", "", number(replay.ci95[1]), number(fresh.ci95[1])),
             ("", "", "median", "", *_pair("median", replay, fresh)),
             ("", "", "IQM", "", *_pair("iqm", replay, fresh)),
         ]
-    fresh_runs = len(loaded[0][2])
-    columns = (
-        "domain",
-        "agent",
-        "",
-        "paper",
-        f"replay, {REPLAY_RUNS} runs",
-        f"fresh, {fresh_runs:,} runs",
+    columns = ("domain", "agent", "", "paper", "replay", "fresh")
+    note = (
+        f"replay: the paper's {REPLAY_RUNS} runs; fresh: {len(loaded[0][2]):,} runs of ours; "
+        "95% CI: of the mean.\n* printed in the paper as a 95% confidence interval"
     )
-    note = "* printed in the paper as a 95% confidence interval"
     return Table("Paper, replay and fresh runs", columns, tuple(rows), labels=3, note=note)
 
 

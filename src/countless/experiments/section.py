@@ -79,7 +79,7 @@ def write_made(folder: Path, runs: int, seed: int, seconds: float) -> None:
 def read_made(folder: Path) -> dict[str, Any]:
     """What made the results in `folder`."""
     made = read_json(folder / "made.json")
-    if made is None:
+    if made is None or not {"command", "runs", "seed", "seconds", "versions"} <= set(made):
         raise CountlessError(
             f"{folder} holds no finished results; make them with `countless reproduce {folder.name}`"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class RunResult:
 
     study: Study
     env: str
-    returns: NDArray[np.float64]
+    returns: NDArray[np.float64] = field(repr=False)
     seconds: float
     steps_per_second: float | None
 
@@ -87,5 +87,7 @@ def run(
     finished = complete(
         study, folder, threads=threads, reporter=reporter, description=f"{agent.name} in {name}"
     )
-    speed = finished.simulated_steps / finished.seconds if finished.seconds > 0 else None
+    # Replayed runs may end with their first episode: how many steps they took is not known.
+    counted = finished.seconds > 0 and not (rng == "authors" and mdp.terminated.any())
+    speed = finished.simulated_steps / finished.seconds if counted else None
     return RunResult(study, name, finished.returns[0], finished.seconds, speed)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ from countless.tabular.bind import bind, shape_of
 from countless.tabular.simulate import compile_kernels, simulate
 
 PART_STEPS = 50_000_000
-MOST_STEPS = 10**9
+MOST_STEPS = 10**8
 MOST_RETURNS = 10**8
 Returns = NDArray[np.float64]
 
@@ -113,9 +114,10 @@ class Study:
 
 def check_whole(name: str, value: object, most: int = 10**12, least: int = 1) -> int:
     """`value` as a whole number from `least` to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(cast(int, value)) <= most:
         raise BadInput(f"{name} must be a whole number from {least} to {most:,}, not {value!r}")
-    return value
+    return int(cast(int, value))
 
 
 def default_steps(mdp: MDP, rng: str = "countless") -> int:
@@ -220,8 +222,12 @@ def _save(folder: Path, part: Part, returns: Returns) -> None:
 
 def _load(folder: Path, part: Part, returns: Returns) -> bool:
     table = read_table(_part_path(folder, part))
-    if table is None or not all(
-        np.array_equal(table[name].to_numpy(), column) for name, column in _places(part).items()
+    if (
+        table is None
+        or table.column_names != ["setting", "run", "return"]
+        or not all(
+            np.array_equal(table[name].to_numpy(), column) for name, column in _places(part).items()
+        )
     ):
         return False
     rows = table["return"].to_numpy().reshape(len(part.settings), len(part.runs))

@@ -110,7 +110,9 @@ def make_agent(name: str, env: str = "", parameters: Mapping[str, Any] | None = 
         item = known["norm"]
         value = given.get("norm", default_of(item))
         norm = check_real("norm", value, item.metadata["interval"])
-    return kind(**((published(name, env, norm) or {}) | given))
+    # The paper has two norms; any other starts from the parameters of the first.
+    preset = published(name, env, norm) or published(name, env, norm and 1.0) or {}
+    return kind(**(preset | given))
 
 
 def describe(agent: Agent) -> dict[str, float | str]:

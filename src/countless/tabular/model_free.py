@@ -96,7 +96,7 @@ class Spie:
 
 @dataclass(frozen=True)
 class RandomAgent:
-    """Uniformly random actions: the floor."""
+    """Uniformly random actions."""
 
     name: ClassVar[str] = "random"
 
