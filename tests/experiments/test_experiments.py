@@ -5,7 +5,7 @@ import pytest
 
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT
-from countless.experiments import figure2, table2, table6
+from countless.experiments import elsewhere, figure2, table2, table6
 from countless.experiments.catalog import EXPERIMENTS, finished_sections, members
 from countless.experiments.entries import entry_study
 from countless.experiments.published import TABLE_1
@@ -25,6 +25,10 @@ def results(tmp_path_factory):
         patch.setattr(table6, "default_steps", lambda mdp: 40)
         patch.setattr(table2, "default_steps", lambda mdp: 60)
         patch.setattr(table2, "CURVE_RUNS", 2)
+        patch.setattr(elsewhere, "default_steps", lambda mdp: 30)
+        patch.setattr(
+            elsewhere, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
+        )
         for name, experiment in EXPERIMENTS.items():
             experiment.run(folder / name, 30, 3, SILENT)
         yield folder
@@ -69,6 +73,15 @@ def test_table2_has_every_agent_and_what_was_printed(results):
     assert printed["MBIE"] == ("9.3", "9.20")
     assert printed["E3"] == ("1.8 *", "1.63")
     assert all(len(table.rows) == 6 for table in ablation)
+
+
+def test_elsewhere_marks_what_was_not_run(results):
+    section = EXPERIMENTS["elsewhere"].show(results / "elsewhere")
+    chain, lake, deep = section.tables
+    assert all(row[2] != "not run" for row in chain.rows)
+    assert [row[0] for row in deep.rows if row[2] == "not run"] == ["PSRL", "UCRL2"]
+    assert "at best" in chain.title
+    assert "at best" not in lake.title  # its episodes have a limit
 
 
 def test_theorem1_breaks_no_bound(results):
@@ -120,7 +133,7 @@ def test_report_is_one_whole_page(results):
 
 
 def test_names():
-    assert members("tabular") == tuple(EXPERIMENTS)
+    assert set(members("tabular")) == set(EXPERIMENTS) - {"elsewhere"}
     with pytest.raises(BadInput, match="unknown experiment 'table9'"):
         members("table9")
 

@@ -9,8 +9,8 @@ from countless.envs import make_mdp
 from countless.runs import study as study_module
 from countless.runs.run import run
 from countless.runs.study import Study, complete, load
-from countless.runs.sweep import PAPER_GRIDS, expand, paper_grid, read_grid, sweep
-from countless.tabular.agents import Sarsa, SarsaSR
+from countless.runs.sweep import PAPER_GRIDS, default_grid, expand, paper_grid, read_grid, sweep
+from countless.tabular.agents import AGENTS, Sarsa, SarsaSR
 
 MDP = make_mdp("riverswim")
 
@@ -196,6 +196,12 @@ def test_the_papers_grids():
     assert PAPER_GRIDS["sarsa"]["alpha"][92] == 0.465
     with pytest.raises(BadInput, match="the paper has no grid for random"):
         paper_grid("random")
+
+
+@pytest.mark.parametrize("name", [name for name in AGENTS if name not in ("random", "optimal")])
+def test_every_learner_has_a_grid(name):
+    settings = expand(name, "riverswim", default_grid(name), {})
+    assert len(settings) == len(set(settings)) > 1
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,16 @@ exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75
 (run the same command again to go on)
 """
 
-EXPERIMENTS = ("table1", "table2", "table5", "table6", "figure2", "theorem1", "tabular")
+EXPERIMENTS = (
+    "table1",
+    "table2",
+    "table5",
+    "table6",
+    "figure2",
+    "theorem1",
+    "elsewhere",
+    "tabular",
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -92,7 +101,12 @@ def build_parser() -> argparse.ArgumentParser:
         "Interrupted, the same command goes on.",
     )
     _agent_and_env(sweep)
-    sweep.add_argument("--grid", default="paper", metavar="paper|FILE", help="default: paper")
+    sweep.add_argument(
+        "--grid",
+        default="default",
+        metavar="paper|FILE",
+        help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
+    )
     add_study_options(sweep, runs=100)
     add_out(sweep, "results/sweeps", "where finished parts are kept")
     sweep.add_argument("--top", type=int, default=10, help="settings to print (default: 10)")

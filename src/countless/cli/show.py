@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,16 +75,14 @@ def _bar(description: str, total: int) -> Iterator[Advance]:
         transient=True,
     )
     task = progress.add_task(description, total=total)
-    began = time.monotonic()
-
-    def advance(amount: int) -> None:
-        progress.advance(task, amount)
-        if not progress.live.is_started and time.monotonic() - began > PATIENCE:
-            progress.start()
-
+    # Shown by a timer, so that compiling, which advances nothing, is seen too.
+    timer = threading.Timer(PATIENCE, progress.start)
+    timer.daemon = True
+    timer.start()
     try:
-        yield advance
+        yield lambda amount: progress.advance(task, amount)
     finally:
+        timer.cancel()
         progress.stop()
 
 

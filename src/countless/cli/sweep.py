@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -19,12 +18,11 @@ from countless.tabular.agents import describe
 
 def command(arguments: argparse.Namespace) -> None:
     check_whole("--top", arguments.top)
-    grid = arguments.grid if arguments.grid == "paper" else Path(arguments.grid)
     try:
         result = sweep(
             arguments.agent,
             arguments.env,
-            grid=grid,
+            grid=arguments.grid,
             reporter=Bars(),
             **study_options(arguments),
             **given_parameters(arguments),

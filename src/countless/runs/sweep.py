@@ -40,6 +40,23 @@ PAPER_GRIDS: dict[str, Grid] = {
     "sarsa-counts": {"alpha": _SR_ALPHA, "beta": _SR_BETA, "epsilon": _SR_EPSILON},
 }
 
+# Ours, for agents whose sweep was not published in full.
+OWN_GRIDS: dict[str, Grid] = {
+    "spie": {
+        "alpha": _SR_ALPHA,
+        "eta": (0.01, 0.05, 0.25),
+        "beta": _SR_BETA,
+        "epsilon": _SR_EPSILON,
+    },
+    "essr": {"beta": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)},
+    "rmax": {"m": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)},
+    "e3": {"m": (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), "threshold": (0.001, 0.01, 0.03, 0.09, 0.3)},
+    "mbie": {"a": (0.1, 0.2, 0.3, 0.4, 0.6, 0.8), "b": (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)},
+    "mbie-eb": {"c": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2)},
+    "psrl": {"a": (0.01, 0.03, 0.1, 0.3, 1.0)},
+    "ucrl2": {"a": (0.01, 0.03, 0.1, 0.3, 1.0), "b": (0.01, 0.03, 0.1, 0.3, 1.0)},
+}
+
 MOST_SETTINGS = 1_000_000
 
 
@@ -52,6 +69,11 @@ def paper_grid(agent: str) -> Grid:
             "give one with --grid FILE.toml"
         )
     return PAPER_GRIDS[agent]
+
+
+def default_grid(agent: str) -> Grid:
+    """The paper's grid where there is one, else ours."""
+    return OWN_GRIDS[agent] if agent in OWN_GRIDS else paper_grid(agent)
 
 
 def read_grid(path: Path) -> Grid:
@@ -148,7 +170,7 @@ def sweep(
     agent: str,
     env: str,
     *,
-    grid: Grid | Path | str = "paper",
+    grid: Grid | Path | str = "default",
     runs: int = 100,
     steps: int | None = None,
     seed: int = 0,
@@ -158,7 +180,9 @@ def sweep(
     reporter: Reporter = SILENT,
     **fixed: float | str,
 ) -> SweepResult:
-    """Run every setting of a grid; with `out`, each finished part is kept in a folder there.
+    """Run every setting of a grid: a mapping, a TOML file, "paper" or "default".
+
+    With `out`, each finished part is kept in a folder there, and the same call goes on from it.
 
     >>> result = sweep("sarsa", "riverswim", grid={"alpha": [0.1, 0.2]}, runs=2, steps=50)
     >>> len(result.study.settings)
@@ -168,7 +192,8 @@ def sweep(
     origin = "grid"
     if isinstance(grid, str | Path):
         origin = str(grid)
-        grid = paper_grid(agent) if grid == "paper" else read_grid(Path(grid))
+        named = {"paper": paper_grid, "default": default_grid}.get(str(grid))
+        grid = read_grid(Path(grid)) if named is None else named(agent)
     settings = expand(agent, paper_domain(mdp), grid, fixed, origin)
     study = Study(
         settings, mdp, runs, default_steps(mdp, rng) if steps is None else steps, seed, rng
