@@ -160,9 +160,9 @@ def complete(
             write_json(folder / "study.json", study.content() | {"versions": versions()})
         missing = [part for part in missing if not _load(folder, part, returns)]
     seconds = 0.0
-    todo = sum(len(part.settings) * len(part.runs) for part in missing) * study.steps
+    missing_steps = sum(len(part.settings) * len(part.runs) for part in missing) * study.steps
     with reporter.task(description or study.name, study.total_steps) as advance:
-        advance(study.total_steps - todo)
+        advance(study.total_steps - missing_steps)
         for agent in study.shapes() if missing else ():
             compile_kernels([agent], study.mdp, study.rng)
         for part in missing:
@@ -171,7 +171,7 @@ def complete(
             seconds += time.perf_counter() - began
             if folder is not None:
                 _save(folder, part, returns)
-    return Finished(returns, seconds, todo)
+    return Finished(returns, seconds, missing_steps)
 
 
 def load(study: Study, folder: Path) -> Returns | None:

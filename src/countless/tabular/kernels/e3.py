@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from countless.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
-from countless.tabular.kernels.world import begin, open_stream, sample_outcome, uniform
+from countless.tabular.kernels.world import begin, move_on, open_stream, sample_outcome, uniform
 
 # Columns of the table of settings.
 GAMMA, M, THRESHOLD, HORIZON = 0, 1, 2, 3
@@ -133,11 +133,7 @@ def _run(model, setting, scale, steps, stream, trace):
                 ):
                     return result, False
                 _escape(model, explore, count, visits, known, horizon, reach, before)
-        s = np.int64(model.next_state[cell])
-        age += 1
-        if model.ends[cell] or age == model.episode_limit:
-            age = 0
-            s = begin(model, stream)
+        s, age = move_on(model, cell, age, stream)
     return result, True
 
 

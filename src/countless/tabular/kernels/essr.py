@@ -15,7 +15,7 @@ from numba import njit
 
 from countless.core.substochastic import count_visit, invert, row_residual
 from countless.tabular.kernels.planning import MOST_PASSES, evaluate, new_plan, pick_best, set_row
-from countless.tabular.kernels.world import begin, open_stream, sample_outcome, uniform
+from countless.tabular.kernels.world import begin, move_on, open_stream, sample_outcome, uniform
 
 # Columns of the table of settings.
 GAMMA, BETA, EPSILON, PSEUDO = 0, 1, 2, 3
@@ -158,11 +158,7 @@ def _run(model, source, on_next, ends_only, setting, scale, steps, stream, trace
         evaluate(plan, gamma)
         if not _improve(model, plan, gamma, count, visits, pseudo, payoff, tolerance):
             return result, False
-        s = s_next
-        age += 1
-        if model.ends[cell] or age == model.episode_limit:
-            age = 0
-            s = begin(model, stream)
+        s, age = move_on(model, cell, age, stream)
     return result, True
 
 

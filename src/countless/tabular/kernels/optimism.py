@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from countless.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
-from countless.tabular.kernels.world import begin, open_stream, sample_outcome, uniform
+from countless.tabular.kernels.world import begin, move_on, open_stream, sample_outcome, uniform
 
 # Which rule gives bonus and radius: known to the compiler by its length.
 RMAX, MBIE, UCRL2 = (), (0,), (0, 0)
@@ -214,11 +214,7 @@ def _run(model, rule, setting, scale, top, steps, stream, trace):
             model, plan, gamma, count, visits, payoff, radius, known, top, tolerance, mass
         ):
             return result, False
-        s = np.int64(model.next_state[cell])
-        age += 1
-        if model.ends[cell] or age == model.episode_limit:
-            age = 0
-            s = begin(model, stream)
+        s, age = move_on(model, cell, age, stream)
     return result, True
 
 

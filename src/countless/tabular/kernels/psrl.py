@@ -14,7 +14,7 @@ from numba import njit
 
 from countless.core.substochastic import invert
 from countless.tabular.kernels.planning import MOST_PASSES, evaluate, new_plan, pick_best, set_row
-from countless.tabular.kernels.world import begin, open_stream, sample_outcome, uniform
+from countless.tabular.kernels.world import begin, move_on, open_stream, sample_outcome, uniform
 
 # Columns of the table of settings.
 GAMMA, A = 0, 1
@@ -145,11 +145,7 @@ def _run(model, setting, scale, most, steps, stream, trace):
         total[i] += reward
         fresh[i] += 1.0
         redraw = 2.0 * fresh[i] >= visits[i]
-        s = np.int64(model.next_state[cell])
-        age += 1
-        if model.ends[cell] or age == model.episode_limit:
-            age = 0
-            s = begin(model, stream)
+        s, age = move_on(model, cell, age, stream)
     return result, True
 
 

@@ -52,9 +52,9 @@ def pairwise_sum(x):
     """
     if len(x) <= 128:
         return _short_sum(x, 0, len(x))
-    todo, values = [(0, len(x))], [0.0]
-    while len(todo) > 0:
-        low, n = todo.pop()
+    stack, values = [(0, len(x))], [0.0]
+    while len(stack) > 0:
+        low, n = stack.pop()
         if n < 0:
             right = values.pop()
             values[-1] += right
@@ -63,9 +63,9 @@ def pairwise_sum(x):
         else:
             half = n // 2
             half -= half % 8
-            todo.append((0, -1))
-            todo.append((low + half, n - half))
-            todo.append((low, half))
+            stack.append((0, -1))
+            stack.append((low + half, n - half))
+            stack.append((low, half))
     return values[-1]
 
 

@@ -33,6 +33,14 @@ def begin(model, stream):
 
 
 @njit(cache=True)
+def move_on(model, cell, age, stream):
+    """The state after an outcome, and the age of its episode: a new one where the last has ended."""
+    if model.ends[cell] or age + 1 == model.episode_limit:
+        return begin(model, stream), 0
+    return np.int64(model.next_state[cell]), age + 1
+
+
+@njit(cache=True)
 def sample_outcome(model, s, slot, stream):
     """The cell of the outcome of taking `slot` in s."""
     depth = len(model.outcomes)
