@@ -75,14 +75,18 @@ ABLATION = tuple(
 )
 
 
+def row_runs(row: Row, runs: int) -> int:
+    """How many runs a row gets: half of them in the ablation."""
+    return max(2, runs // (FEWER if row in ROWS else 2 * FEWER))
+
+
 def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
     """Every agent in both domains, the ablation, and a few traced runs for the curves."""
     began = time.perf_counter()
     ensure_folder(folder)
-    fewer = max(2, runs // FEWER)
     for row in (*ROWS, *ABLATION):
         for env in ENVS:
-            study = row.study(env, fewer, seed)
+            study = row.study(env, row_runs(row, runs), seed)
             description = f"table2: {row.label} in {DOMAIN_LABELS[env]}"
             complete(study, folder / study.name, reporter=reporter, description=description)
     _trace_curves(folder, seed, reporter)
@@ -118,14 +122,15 @@ def _trace_curves(folder: Path, seed: int, reporter: Reporter) -> None:
 def show(folder: Path) -> Section:
     """Paper, Strehl & Littman and ours; the ablation; the curves."""
     made = read_made(folder)
-    fewer = max(2, made["runs"] // FEWER)
+    fewer, fewest = row_runs(ROWS[0], made["runs"]), row_runs(ABLATION[0], made["runs"])
 
     def returns(row: Row, env: str) -> NDArray[np.float64]:
-        loaded: NDArray[np.float64] = load_study(row.study(env, fewer, made["seed"]), folder)[0]
+        study = row.study(env, row_runs(row, made["runs"]), made["seed"])
+        loaded: NDArray[np.float64] = load_study(study, folder)[0]
         return loaded
 
     main = _tables(ROWS, returns, f"the paper, Strehl & Littman, and {fewer:,} runs of ours")
-    ablation = _tables(ABLATION, returns, "what ESSR needs")
+    ablation = _tables(ABLATION, returns, f"what ESSR needs, {fewest:,} runs")
     stem = folder / "curves"
     _draw_curves(folder, stem)
     caption = (
