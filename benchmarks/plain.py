@@ -200,3 +200,52 @@ def fixed(mdp: MDP, steps: int, gamma: float | None = None) -> float:
         s = s_next
         total += r
     return total
+
+
+def optimist(mdp: MDP, steps: int, gamma: float, c: float = 0.0, m: float = 1.0) -> float:
+    """MBIE-EB with a bonus c, or R-Max with a threshold m and no bonus.
+
+    Value iteration in place, warm from the last values, until nothing changes by more than 0.01,
+    as Strehl & Littman planned.
+    """
+    rand, choice = random.random, random.choice
+    outcomes, states, weights = tables(mdp)
+    n = mdp.n_actions
+    most = float(mdp.reward.max())
+    top = most / (1.0 - gamma)
+    value = [top] * len(outcomes)
+    q = [[top] * n for _ in outcomes]
+    seen: list[list[dict[int, int]]] = [[{} for _ in range(n)] for _ in outcomes]
+    visits = [[0] * n for _ in outcomes]
+    paid = [[0.0] * n for _ in outcomes]
+    payoff = [[0.0] * n for _ in outcomes]
+    total = 0.0
+    s = random.choices(states, weights)[0]
+    for _ in range(steps):
+        b = greedy(q[s])
+        a = b[0] if len(b) == 1 else choice(b)
+        u = rand()
+        for limit, s_next, r in outcomes[s][a]:  # noqa: B007
+            if u < limit:
+                break
+        total += r
+        if c > 0.0 or visits[s][a] < m:
+            visits[s][a] += 1
+            seen[s][a][s_next] = seen[s][a].get(s_next, 0) + 1
+            paid[s][a] += r
+            if visits[s][a] >= m:
+                payoff[s][a] = paid[s][a] / visits[s][a] + c * most / sqrt(visits[s][a])
+                change = 1.0
+                while change > 0.01:
+                    change = 0.0
+                    for x, values in enumerate(q):
+                        for y in range(n):
+                            k = visits[x][y]
+                            if k >= m:
+                                future = sum([w * value[z] for z, w in seen[x][y].items()])
+                                new = payoff[x][y] + gamma * future / k
+                                change = max(change, abs(new - values[y]))
+                                values[y] = new
+                        value[x] = max(values)
+        s = s_next
+    return total

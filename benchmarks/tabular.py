@@ -36,6 +36,7 @@ RUNS = 4000
 PLAIN_RUNS = 20
 REPEATS = 3
 PLANNED_RUNS = 100
+PLAIN_PLANNED_STEPS = {"rmax": 20_000, "mbie-eb": 1000}
 GROWTH_STEPS = 5000
 
 CASES = (
@@ -113,7 +114,13 @@ def planning() -> list[dict[str, Any]]:
             compile_kernels([agent], mdp, "countless")
             work = partial(simulate, [agent], mdp, runs=PLANNED_RUNS, steps=STEPS, seed=0)
             speed = PLANNED_RUNS * STEPS / best_seconds(work)
-            rows.append({"agent": name, "env": env, "countless": speed})
+            row = {"agent": name, "env": env, "countless": speed, "plain": None}
+            if name in ("rmax", "mbie-eb"):
+                parameters = asdict(agent)
+                began = time.perf_counter()
+                plain.optimist(mdp, PLAIN_PLANNED_STEPS[name], **parameters)
+                row["plain"] = PLAIN_PLANNED_STEPS[name] / (time.perf_counter() - began)
+            rows.append(row)
     return rows
 
 
@@ -213,9 +220,21 @@ def show(result: dict[str, Any]) -> None:
     print_table(
         Table("sarsa-sr on a chain, one thread", ("norm", "states", "ns/step"), tuple(scale))
     )
-    planned = [(r["agent"], r["env"], f"{r['countless'] / 1e6:.2f}") for r in result["planning"]]
-    title = f"Agents that plan, on {result['cores']} cores"
-    print_table(Table(title, ("agent", "env", "million steps/s"), tuple(planned), labels=2))
+    planned = [
+        (
+            r["agent"],
+            r["env"],
+            f"{r['countless']:,.0f}",
+            f"{r['plain']:,.0f}" if r["plain"] else "-",
+            f"{r['countless'] / r['plain']:,.0f}x" if r["plain"] else "-",
+        )
+        for r in result["planning"]
+    ]
+    title = (
+        f"Agents that plan, steps per second: Countless on {result['cores']} cores, plain on one"
+    )
+    headings = ("agent", "env", "countless", "plain", "ratio")
+    print_table(Table(title, headings, tuple(planned), labels=2))
     grown = [
         (r["agent"], f"{r['states']:,}", f"{r['us_per_step']:.1f}")
         for r in result["planning_scaling"]
