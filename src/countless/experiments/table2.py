@@ -201,8 +201,8 @@ def _words(returns: Any) -> tuple[str, ...]:
         f"{mean(full, 'sixarms'):.2f}M becomes {mean(bare, 'sixarms'):.2f}M in SixArms; with them but "
         f"without the bonus, {mean(silent, 'riverswim'):.2f}M and {mean(silent, 'sixarms'):.2f}M.",
         f"With (1+γ) − γ/(n(s)+1) from true counts in place of the norm it reaches "
-        f"{mean(counts, 'riverswim'):.2f}M and {mean(counts, 'sixarms'):.2f}M: the norm of the SSR "
-        "also tells how well known the states further on are, and that helps.",
+        f"{mean(counts, 'riverswim'):.2f}M and {mean(counts, 'sixarms'):.2f}M: a likely reason is that "
+        "the norm of the SSR also tells how well known the states further on are.",
     )
 
 
