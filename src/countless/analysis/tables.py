@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from countless.analysis.statistics import Summary
-
 
 @dataclass(frozen=True)
 class Table:
@@ -38,18 +36,3 @@ def number(value: float) -> str:
 
 def interval(ends: tuple[float, float]) -> str:
     return "-" if math.isnan(ends[0]) else f"[{number(ends[0])}, {number(ends[1])}]"
-
-
-SUMMARY_COLUMNS = ("runs", "mean", "95% CI of the mean", "SD", "median", "IQM")
-
-
-def summary_cells(summary: Summary) -> tuple[str, ...]:
-    """The cells under `SUMMARY_COLUMNS`."""
-    return (
-        f"{summary.runs:,}",
-        number(summary.mean),
-        interval(summary.ci95),
-        number(summary.sd),
-        number(summary.median),
-        number(summary.iqm),
-    )

@@ -8,6 +8,11 @@ REPLAY_RUNS = 100
 REPLAY_SEED = 2
 
 
+def agent_label(norm: float | None) -> str:
+    """How the tables call Sarsa without a norm, and Sarsa+SR with one."""
+    return "Sarsa" if norm is None else f"Sarsa+SR ℓ{norm:g}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One cell of Table 1 or 5: an agent in a domain, the mean, and the number in parentheses.
@@ -23,7 +28,7 @@ class Entry:
 
     @property
     def label(self) -> str:
-        return "Sarsa" if self.norm is None else f"Sarsa+SR ℓ{self.norm:g}"
+        return agent_label(self.norm)
 
     @property
     def domain(self) -> str:

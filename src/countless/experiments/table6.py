@@ -17,7 +17,7 @@ from countless.analysis.tables import Table, number
 from countless.core.progress import Reporter
 from countless.core.seeding import derived_seed
 from countless.envs.catalog import make_mdp
-from countless.experiments.published import DOMAIN_LABELS
+from countless.experiments.published import DOMAIN_LABELS, agent_label
 from countless.experiments.section import (
     Experiment,
     Figure,
@@ -49,7 +49,7 @@ class Sweep:
 
     @property
     def label(self) -> str:
-        return "Sarsa" if self.norm is None else f"Sarsa+SR ℓ{self.norm:g}"
+        return agent_label(self.norm)
 
     @property
     def domain(self) -> str:
