@@ -36,7 +36,7 @@ $(VENV)/.core: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
 	@echo "Setting up $(VENV) with the development tools ..."
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --editable '.[dev,deep,sb3]'
 	@touch $@ $(VENV)/.core
 
 clean:
