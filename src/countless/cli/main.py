@@ -10,10 +10,15 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import FrameType
 from typing import NoReturn
 
-from countless.cli.options import add_agent_options, add_out, add_study_options
+from countless.cli.options import (
+    add_agent_options,
+    add_deep_options,
+    add_out,
+    add_study_options,
+)
+from countless.cli.stopping import Terminated, terminate
 from countless.core.errors import BadInput, CountlessError
 
 EPILOG = """\
@@ -22,6 +27,7 @@ examples:
   countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100
                                                         the paper's number, to the digit
   countless sweep sarsa-sr sixarms --grid paper         all 1,500 settings of the paper's sweep
+  countless run dqn-mmc-sr MontezumaRevenge --seed 0    the paper's deep agent; resumes by itself
   countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
   countless report                                      one HTML page with all of it
 
@@ -46,10 +52,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise BadInput(f"{message} (see {self.prog} --help)")
-
-
-class _Stopped(BaseException):
-    """SIGTERM: leave at once; finished parts are on disk."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -86,12 +88,15 @@ def build_parser() -> argparse.ArgumentParser:
         "run",
         "one agent in one environment, many independent runs",
         epilog="Parameters not given are the paper's (Table 6) where it has some for the "
-        "environment.\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000",
+        "environment.\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000"
+        "\n  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
+        "A deep run stays in a folder and goes on from there when it is started again.",
     )
     _agent_and_env(run)
     add_study_options(run, runs=100)
     add_out(run, None, "keep the returns in a folder there, and go on from what is kept")
-    add_agent_options(run)
+    add_deep_options(run)
+    add_agent_options(run, deep=True)
 
     sweep = command(
         "sweep",
@@ -173,13 +178,9 @@ def _dispatch(argv: Sequence[str]) -> int:
     return 0
 
 
-def _stop(signum: int, frame: FrameType | None) -> NoReturn:
-    raise _Stopped
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of a command."""
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ℓ shows a question mark
@@ -193,7 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("countless: interrupted", file=sys.stderr)
         return 130
-    except _Stopped:
+    except Terminated:
         print("countless: stopped by SIGTERM", file=sys.stderr)
         return 75
     except MemoryError:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from countless.core.params import default_of
+from countless.deep.agents import SCALES
+from countless.deep.config import FIELDS as DEEP_FIELDS
 from countless.tabular.agents import AGENTS, RNGS
 
 
 def add_study_options(parser: argparse.ArgumentParser, runs: int) -> None:
     """--runs, --steps, --seed, --rng, --threads."""
-    parser.add_argument(
-        "--runs", type=int, default=runs, help=f"independent runs (default: {runs})"
-    )
+    parser.add_argument("--runs", type=int, help=f"independent runs (default: {runs})")
     parser.add_argument(
         "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
     )
@@ -37,25 +37,70 @@ def add_out(parser: argparse.ArgumentParser, default: str | None, text: str) -> 
     )
 
 
-def add_agent_options(parser: argparse.ArgumentParser) -> None:
+def add_deep_options(parser: argparse.ArgumentParser) -> None:
+    """What a deep run takes beside its agent's parameters."""
+    group = parser.add_argument_group("deep agents")
+    group.add_argument("--seeds", type=int, nargs="+", help="several at once, a core each")
+    group.add_argument("--frames", type=number, help="emulator frames (default: the scale's)")
+    group.add_argument(
+        "--scale",
+        default="paper",
+        metavar="|".join(SCALES),
+        help="a minute, a narrow network, or the paper's (default: paper)",
+    )
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    group.add_argument(
+        "--precision",
+        default="float32",
+        metavar="float32|bfloat16",
+        help="bfloat16: mixed precision, other rounding; for hardware that has it",
+    )
+    group.add_argument(
+        "--compile", action="store_true", help="torch.compile: slow to start, other rounding"
+    )
+
+
+def add_agent_options(parser: argparse.ArgumentParser, deep: bool = False) -> None:
     """One option a hyperparameter, saying which agents take it."""
-    group = parser.add_argument_group("parameters of the agent")
     takers: dict[str, list[str]] = {}
     described: dict[str, Any] = {}
     for name, kind in AGENTS.items():
         for item in fields(kind):
             takers.setdefault(item.name, []).append(name)
             described.setdefault(item.name, item)
+    tabular = parser.add_argument_group("parameters of the tabular agents")
     for name, item in described.items():
-        choices = item.metadata.get("choices")
-        span = "|".join(choices) if choices else item.metadata["interval"].text
-        group.add_argument(
-            f"--{name.replace('_', '-')}",
-            dest=f"parameter_{name}",
-            type=str if isinstance(default_of(item), str) else float,
-            metavar="P" if name == "norm" else name.upper().replace("_", "-"),
-            help=f"{item.metadata['help']}; {span} [{', '.join(takers[name])}]",
-        )
+        also = ["deep agents"] if deep and name in DEEP_FIELDS else []
+        _add_parameter(tabular, item, f" [{', '.join(takers[name] + also)}]")
+    if deep:
+        network = parser.add_argument_group("parameters of the deep agents")
+        for name, item in DEEP_FIELDS.items():
+            if name not in described:
+                _add_parameter(network, item, f" (default: {_shown(default_of(item))})")
+
+
+def _add_parameter(group: Any, item: Any, note: str) -> None:
+    choices = item.metadata.get("choices")
+    span = "|".join(choices) if choices else item.metadata["interval"].text
+    group.add_argument(
+        f"--{item.name.replace('_', '-')}",
+        dest=f"parameter_{item.name}",
+        type=str if isinstance(default_of(item), str) else float,
+        metavar="P" if item.name == "norm" else item.name.upper().replace("_", "-"),
+        help=f"{item.metadata['help']}; {span}{note}",
+    )
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.12g}"
+
+
+def number(text: str) -> int:
+    """A whole number that may be written as 1e6."""
+    value = float(text)
+    if not value.is_integer():
+        raise ValueError
+    return int(value)
 
 
 def given_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -71,4 +116,5 @@ def given_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
 def study_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """What `run` and `sweep` of the library take by the same names."""
     names = ("runs", "steps", "seed", "rng", "threads", "out")
-    return {name: getattr(arguments, name) for name in names}
+    options = {name: getattr(arguments, name) for name in names}
+    return {name: value for name, value in options.items() if value is not None}

@@ -7,12 +7,23 @@ import argparse
 from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
+from countless.core.errors import unknown_name
+from countless.deep.agents import AGENTS as DEEP_AGENTS
+from countless.deep.agents import require_deep
 from countless.envs.catalog import paper_domain
 from countless.runs.run import RunResult, run
-from countless.tabular.agents import describe, published, source_of
+from countless.tabular.agents import AGENTS, describe, published, source_of
 
 
 def command(arguments: argparse.Namespace) -> None:
+    if arguments.agent in DEEP_AGENTS:
+        require_deep()
+        from countless.cli import deep
+
+        deep.command(arguments)
+        return
+    if arguments.agent not in AGENTS:
+        raise unknown_name("agent", arguments.agent, [*AGENTS, *DEEP_AGENTS])
     result = run(
         arguments.agent,
         arguments.env,

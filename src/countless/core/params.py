@@ -15,7 +15,7 @@ from countless.core.errors import BadInput
 
 
 class Parameters(Protocol):
-    """A frozen dataclass whose fields were made by `real` and `choice`."""
+    """A frozen dataclass whose fields were made by `real`, `whole` and `choice`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -40,6 +40,12 @@ class Interval:
 def real(default: float, text: str, interval: str) -> Any:
     """A real-valued field. `interval` is written as in mathematics: "(0, 1]", "[1, inf]"."""
     return field(default=default, metadata={"help": text, "interval": Interval(interval)})
+
+
+def whole(default: int, text: str, interval: str) -> Any:
+    """A field for whole numbers; 1e6 is one."""
+    metadata = {"help": text, "interval": Interval(interval), "whole": True}
+    return field(default=default, metadata=metadata)
 
 
 def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
@@ -68,17 +74,21 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def validate(parameters: Parameters) -> None:
-    """Check every field of a frozen dataclass and store numbers as floats; call in `__post_init__`."""
+    """Check every field of a frozen dataclass, store numbers as such; call in `__post_init__`."""
     for item in fields(parameters):
         value = getattr(parameters, item.name)
         if "interval" in item.metadata:
             number = check_real(item.name, value, item.metadata["interval"])
+            if item.metadata.get("whole"):
+                if not number.is_integer():
+                    raise BadInput(f"{item.name} must be a whole number, not {number:g}")
+                number = int(number)
             object.__setattr__(parameters, item.name, number)
         else:
             check_choice(item.name, value, item.metadata["choices"])
 
 
 def default_of(item: Field[Any]) -> float | str:
-    """The default of a field made by `real` or `choice`."""
+    """The default of a field made by `real`, `whole` or `choice`."""
     assert item.default is not MISSING
     return cast("float | str", item.default)

@@ -1,0 +1,147 @@
+"""countless run with a deep agent."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from countless.analysis.tables import Table, number
+from countless.cli.options import given_parameters
+from countless.cli.show import PLAIN_EVERY, print_json, print_table
+from countless.cli.stopping import Patience
+from countless.core.errors import BadInput
+from countless.runs.deep import LAST, DeepJob, DeepResult, Status, Stopped, make_job
+from countless.runs.seeds import run_seeds
+
+OUT = Path("results/deep")
+
+
+def command(arguments: argparse.Namespace) -> None:
+    for option in ("runs", "steps"):
+        if getattr(arguments, option) is not None:
+            raise BadInput(f"{arguments.agent} is a deep agent: give --frames and --seeds")
+    if arguments.rng != "countless":
+        raise BadInput(f"{arguments.agent} is a deep agent: --rng authors is for tabular agents")
+    jobs = jobs_of(arguments)
+    results = run_patiently(jobs, arguments.out or OUT, arguments.threads or 1)
+    if arguments.json:
+        print_json({"runs": [result.to_json() for result in results]})
+    else:
+        print_table(result_table(results))
+
+
+def jobs_of(arguments: argparse.Namespace) -> list[DeepJob]:
+    """A job a seed."""
+    parameters = given_parameters(arguments)
+    variant = parameters.pop("variant", "paper")
+    seeds = [arguments.seed] if arguments.seeds is None else arguments.seeds
+    if len(set(seeds)) < len(seeds):
+        raise BadInput(f"--seeds names a seed twice: {' '.join(map(str, seeds))}")
+    return [
+        make_job(
+            arguments.agent,
+            arguments.env,
+            seed=seed,
+            frames=arguments.frames,
+            scale=arguments.scale,
+            variant=variant,
+            device=arguments.device,
+            precision=arguments.precision,
+            compile=arguments.compile,
+            parameters=parameters,
+        )
+        for seed in seeds
+    ]
+
+
+def run_patiently(jobs: list[DeepJob], out: Path, threads: int) -> list[DeepResult]:
+    """Run with a progress bar; asked to stop, write checkpoints first."""
+    with Patience() as patience, progress(jobs) as report:
+        try:
+            return run_seeds(jobs, out, threads=threads, report=report, stop=patience.asked)
+        except Stopped:
+            pass
+    print(
+        f"countless: checkpoints are in {out}; the same command goes on from there",
+        file=sys.stderr,
+    )
+    raise patience.reason()
+
+
+def result_table(results: list[DeepResult]) -> Table:
+    """One row a seed."""
+    rows = []
+    for result in results:
+        last = result.scores[-LAST:]
+        rows.append(
+            (
+                str(result.job.seed),
+                f"{len(result.scores):,}",
+                number(float(np.mean(last))) if last else "no episode ended",
+                number(float(np.std(last, ddof=1))) if len(last) > 1 else "-",
+                f"{result.steps_per_second:.0f}" if result.steps_per_second else "done before",
+                str(result.folder),
+            )
+        )
+    job = results[0].job
+    title = f"{job.agent} in {job.env}: {job.frames:,} frames ({job.config.variant})"
+    columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s", "folder")
+    return Table(title, columns, tuple(rows))
+
+
+def _words(status: Status, config_warmup: int) -> str:
+    if status.frames == 0:
+        return f"warm-up {100 * status.warm // config_warmup}%"
+    score = "-" if status.mean_score is None else f"{status.mean_score:,.1f}"
+    bonus = "" if status.bonus is None else f", bonus {status.bonus:.3g}"
+    return (
+        f"{status.frames:,} frames, {status.frames_per_second:,.0f}/s, {status.episodes} episodes, "
+        f"last {LAST}: {score}, ε {status.epsilon:.2f}{bonus}"
+    )
+
+
+@contextmanager
+def progress(jobs: list[DeepJob]) -> Iterator[Callable[[Status], None]]:
+    """A bar a seed on stderr; lines now and then where it is no terminal."""
+    warmup = jobs[0].config.warmup
+    if not sys.stderr.isatty():
+        yield _lines(jobs, warmup)
+        return
+    bars = Progress(
+        TextColumn("seed {task.fields[seed]}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:3.0f}%"),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    tasks = {job.seed: bars.add_task("starting", total=job.frames, seed=job.seed) for job in jobs}
+    with bars:
+        yield lambda status: bars.update(
+            tasks[status.seed],
+            completed=min(status.frames, jobs[0].frames),
+            description=_words(status, warmup),
+        )
+
+
+def _lines(jobs: list[DeepJob], warmup: int) -> Callable[[Status], None]:
+    last = {job.seed: time.monotonic() for job in jobs}
+
+    def report(status: Status) -> None:
+        if time.monotonic() - last[status.seed] > PLAIN_EVERY:
+            last[status.seed] = time.monotonic()
+            words = _words(status, warmup)
+            print(f"{jobs[0].agent} seed {status.seed}: {words}", file=sys.stderr, flush=True)
+
+    return report

@@ -1,0 +1,49 @@
+"""Signals: what ends a command at once, and what lets it write a checkpoint first."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+
+class Terminated(BaseException):
+    """SIGTERM: what is finished is on disk."""
+
+
+def terminate(signum: int, frame: FrameType | None) -> NoReturn:
+    """The handler that leaves at once."""
+    raise Terminated
+
+
+class Patience:
+    """Within it, the first Ctrl-C or SIGTERM only asks to stop; a second Ctrl-C does not wait."""
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+
+    def __enter__(self) -> Patience:
+        self._before = {s: signal.signal(s, self._ask) for s in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for signum, handler in self._before.items():
+            signal.signal(signum, handler)
+
+    def _ask(self, signum: int, frame: FrameType | None) -> None:
+        if self._asked is not None and signum == signal.SIGINT:
+            raise KeyboardInterrupt
+        self._asked = signum
+
+    def asked(self) -> bool:
+        """Whether to stop."""
+        return self._asked is not None
+
+    def reason(self) -> BaseException:
+        """What to raise in the end, by how it was asked."""
+        return Terminated() if self._asked == signal.SIGTERM else KeyboardInterrupt()

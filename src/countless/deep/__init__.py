@@ -1,0 +1,1 @@
+"""The deep agents: network, replay, losses, learner, loop, checkpoint."""

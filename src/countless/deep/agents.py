@@ -1,0 +1,94 @@
+"""The deep agents by name: each is one configuration of the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from countless.core.errors import BadInput, unknown_name
+from countless.core.params import check_choice, check_real
+from countless.deep.config import FIELDS, DeepConfig
+
+SUMMARIES = {
+    "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",
+    "dqn-mmc": "the paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
+    "dqn-mmc-sr": "the paper's DQN_e^MMC+SR: the bonus 1 / ||psi(s)|| of the successor features",
+}
+
+_PLAIN = {"sr": "off", "reconstruction": "off", "bonus": "off"}
+AGENTS: dict[str, dict[str, Any]] = {
+    "dqn": _PLAIN | {"network": "nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
+    "dqn-mmc": _PLAIN,
+    "dqn-mmc-sr": {},
+}
+
+# What the released code does where the paper says otherwise, or nothing.
+AUTHORS: dict[str, Any] = {
+    "norm": 2.0,
+    "sr_input": "raw",
+    "decoder_channels": "one",
+    "decoder_relu": "off",
+    "factor_relu": "on",
+    "sr_target": "next",
+    "clip_total": "on",
+    "initial_copy": "off",
+    "warmup_end": "reset",
+    "stacks": "released",
+    "resize": "truncated",
+    "past_end": "act",
+}
+VARIANTS: dict[str, dict[str, Any]] = {"paper": {}, "authors": AUTHORS}
+
+# The beta of the paper for each norm; any other norm takes the first.
+BETAS = {1.0: 0.05, 2.0: 0.025}
+
+SCALES: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "width": 0.125, "replay": 5_000, "warmup": 400, "target_period": 400,
+        "epsilon_steps": 1_000, "max_frames": 1_000,
+    },
+    "laptop": {
+        "width": 0.125, "replay": 100_000, "warmup": 5_000, "target_period": 4_000,
+        "epsilon_steps": 100_000,
+    },
+    "paper": {},
+}  # fmt: skip
+FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "paper": 100_000_000}
+
+
+def require_deep() -> None:
+    """A clear error where the packages of the deep agents are missing."""
+    for package in ("torch", "ale_py", "cv2", "safetensors", "tensorboard"):
+        if find_spec(package) is None:
+            raise BadInput(
+                f"deep agents need {package}, which is not installed: pip install 'countless[deep]'"
+            )
+
+
+def make_config(
+    agent: str,
+    *,
+    variant: str = "paper",
+    scale: str = "paper",
+    parameters: Mapping[str, Any] | None = None,
+) -> DeepConfig:
+    """The configuration of an agent: its own, the variant's, the scale's, then yours on top.
+
+    >>> make_config("dqn-mmc-sr", parameters={"norm": 2}).beta
+    0.025
+    """
+    if agent not in AGENTS:
+        raise unknown_name("deep agent", agent, AGENTS)
+    check_choice("variant", variant, tuple(VARIANTS))
+    check_choice("scale", scale, tuple(SCALES))
+    given = dict(parameters or {})
+    for key in given:
+        if key not in FIELDS:
+            raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")
+    settings = AGENTS[agent] | VARIANTS[variant] | SCALES[scale] | given
+    norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
+    if given.get("bonus") == "off" and "sr" not in given:
+        # Without the bonus the SR is not needed either (the paper's ablation drops both).
+        settings["sr"] = "off"
+    return DeepConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))

@@ -1,0 +1,119 @@
+"""The three losses of the paper's Section 4 as a function of (network, target, batch).
+
+    TD              ((1 - tau) delta + tau delta_MC)^2, Huber as released
+    SR              (phi(S_t; target) + gamma psi(S_t+1; target) - psi(S_t))^2
+    reconstruction  (predicted S_t+1 - S_t+1)^2, in grey levels
+
+each a mean over all elements, as in the released code, whose weights the paper prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from countless.deep.config import DeepConfig
+from countless.deep.network import Network
+
+BONUS_LIMIT = 1.0  # of beta / ||psi||: psi = 0 gives no infinite reward
+
+
+class Tensors(NamedTuple):
+    """A batch on the device: observations (B, history, ...), the rest (B,)."""
+
+    observations: Tensor
+    next_observations: Tensor
+    actions: Tensor
+    extrinsic: Tensor
+    intrinsic: Tensor
+    returns: Tensor
+    done: Tensor
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What an update minimises, its parts, and the mean value."""
+
+    total: Tensor
+    td: Tensor
+    sr: Tensor | None
+    reconstruction: Tensor | None
+    q: Tensor
+
+
+def sr_bonus(norms: Tensor) -> Tensor:
+    """r_int = 1 / ||psi(s)||."""
+    return 1.0 / norms
+
+
+def total_reward(extrinsic: Tensor, intrinsic: Tensor, config: DeepConfig) -> Tensor:
+    """What the values learn: the (clipped) reward plus beta times the bonus."""
+    reward = extrinsic.clamp(-1.0, 1.0) if config.clip_reward == "on" else extrinsic
+    if config.bonus == "off":
+        return reward
+    total = reward + (config.beta * intrinsic).clamp_max(BONUS_LIMIT)
+    return total.clamp(-1.0, 1.0) if config.clip_total == "on" else total
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the target network says: no gradient flows through any of it."""
+
+    value: Tensor
+    sr: Tensor | None
+    intrinsic: Tensor
+
+
+@torch.no_grad()
+def compute_targets(target: Network, batch: Tensors, config: DeepConfig) -> Targets:
+    """Bootstraps of q and psi at S_t+1; phi at S_t or S_t+1; the bonus, if evaluated anew."""
+    learns_sr = config.sr == "on" and config.w_sr > 0.0
+    anew = config.bonus == "sr" and config.bonus_from == "sampled"
+    now_too = anew or (learns_sr and config.sr_target == "current")
+    size = len(batch.actions)
+    seen = batch.next_observations
+    if now_too:
+        seen = torch.cat((batch.next_observations, batch.observations))
+    raw, phi = target.features(seen)
+    value = target.q(phi[:size]).amax(1)
+    intrinsic = batch.intrinsic
+    if anew:
+        psi = target.psi(raw[size:], phi[size:])
+        intrinsic = sr_bonus(torch.linalg.vector_norm(psi, target.norm, 1))
+    sr = None
+    if learns_sr:
+        start = phi[size:] if config.sr_target == "current" else phi[:size]
+        ahead = target.psi(raw[:size], phi[:size])
+        sr = start + (config.gamma * (1.0 - batch.done)).unsqueeze(1) * ahead
+    return Targets(value, sr, intrinsic)
+
+
+def compute_losses(network: Network, target: Network, batch: Tensors, config: DeepConfig) -> Losses:
+    """The weighted sum of the losses that the configuration asks for, and its parts."""
+    targets = compute_targets(target, batch, config)
+    raw, phi = network.features(batch.observations)
+    q = network.q(phi).gather(1, batch.actions.unsqueeze(1)).squeeze(1)
+    reward = total_reward(batch.extrinsic, targets.intrinsic, config)
+    delta = reward + config.gamma * (1.0 - batch.done) * targets.value - q
+    mixed = (1.0 - config.tau) * delta + config.tau * (batch.returns - q)
+    td = td_loss(mixed, config.td_loss)
+    total = config.w_td * td
+    sr = reconstruction = None
+    if targets.sr is not None:
+        sr = F.mse_loss(network.psi(raw, phi), targets.sr)
+        total = total + config.w_sr * sr
+    if network.decoder is not None and config.w_reconstruction > 0.0:
+        seen = batch.next_observations[:, -1].to(torch.float32)
+        reconstruction = F.mse_loss(network.predict(phi, batch.actions), seen)
+        total = total + config.w_reconstruction * reconstruction
+    return Losses(total, td, sr, reconstruction, q.detach().mean())
+
+
+def td_loss(error: Tensor, kind: str) -> Tensor:
+    """The mean over the batch of e^2, or of Huber's e^2 / 2 below 1 and |e| - 1/2 above."""
+    zero = torch.zeros_like(error)
+    return F.mse_loss(error, zero) if kind == "square" else F.smooth_l1_loss(error, zero)

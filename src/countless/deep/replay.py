@@ -1,0 +1,200 @@
+"""Experience: every frame once, rewards apart, Monte-Carlo returns when an episode ends.
+
+A lane is a ring of slots for one environment. A slot holds the newest frame of an observation and
+what was done there; stacks of `history` frames are put together when sampled. Slots are numbered
+on and on; slot i lies at place i % capacity. A slot flagged FIRST hides all frames before it: it
+is the first of an episode, or, with the released code's stacks, the last frame of the one before.
+Only slots of finished episodes can be sampled, none whose stack was partly overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIRST, STEP, DONE = 1, 2, 4
+# Bytes of a slot beside its frame: action 2, flags 1, rewards 4 + 4, return 4.
+SLOT_BYTES = 15
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions: observations (B, history, ...), the rest (B,)."""
+
+    observations: NDArray[Any]
+    next_observations: NDArray[Any]
+    actions: NDArray[np.int64]
+    extrinsic: Floats
+    intrinsic: Floats
+    returns: Floats
+    done: NDArray[np.bool_]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
+
+class Replay:
+    """`lanes` rings of `capacity` slots each."""
+
+    def __init__(
+        self,
+        lanes: int,
+        capacity: int,
+        frame_shape: tuple[int, ...],
+        dtype: Any = np.uint8,
+        history: int = 4,
+    ) -> None:
+        self.lanes, self.capacity, self.history = lanes, capacity, history
+        self.frames = np.zeros((lanes, capacity, *frame_shape), dtype)
+        self.actions = np.zeros((lanes, capacity), np.int16)
+        self.flags = np.zeros((lanes, capacity), np.uint8)
+        self.extrinsic = np.zeros((lanes, capacity), np.float32)
+        self.intrinsic = np.zeros((lanes, capacity), np.float32)
+        self.returns = np.zeros((lanes, capacity), np.float32)
+        self.written = np.zeros(lanes, np.int64)  # slots ever written
+        self.opened = np.zeros(lanes, np.int64)  # first slot of the open episode
+
+    def __len__(self) -> int:
+        """Slots that can be sampled, a few of which hold an episode's last frame only."""
+        return int((self._highest() - self._lowest()).clip(0).sum())
+
+    def append(
+        self, lane: int, frame: NDArray[Any], action: int, extrinsic: float, flags: int
+    ) -> int:
+        """Write a slot; its number. Its bonus is zero until `set_bonus`."""
+        slot = int(self.written[lane])
+        at = slot % self.capacity
+        self.frames[lane, at] = frame
+        self.actions[lane, at] = action
+        self.flags[lane, at] = flags
+        self.extrinsic[lane, at] = extrinsic
+        self.intrinsic[lane, at] = 0.0
+        self.written[lane] += 1
+        return slot
+
+    def set_bonus(self, lane: int, slot: int, bonus: float) -> None:
+        """The intrinsic reward of a slot of the open episode, unless it was overwritten."""
+        if slot >= self.written[lane] - self.capacity:
+            self.intrinsic[lane, slot % self.capacity] = bonus
+
+    def finish(
+        self, lane: int, total: Callable[[Floats, Floats], Floats], gamma: float, tail: float
+    ) -> None:
+        """End the open episode: fill in its returns. `tail` is what comes after its last step."""
+        start = max(int(self.opened[lane]), int(self.written[lane]) - self.capacity)
+        at = np.arange(start, int(self.written[lane])) % self.capacity
+        at = at[(self.flags[lane, at] & STEP) > 0]
+        rewards = total(self.extrinsic[lane, at], self.intrinsic[lane, at])
+        self.returns[lane, at] = discounted_returns(rewards, gamma, tail)
+        self.opened[lane] = self.written[lane]
+
+    def sample(self, size: int, random: np.random.Generator) -> Batch:
+        """`size` transitions, uniformly and with replacement from all that can be sampled."""
+        low = self._lowest()
+        sizes = (self._highest() - low).clip(0)
+        bounds = np.cumsum(sizes)
+        lane, slot = np.empty(size, np.int64), np.empty(size, np.int64)
+        missing = np.arange(size)
+        while len(missing):
+            drawn = random.integers(bounds[-1], size=len(missing))
+            lanes = np.searchsorted(bounds, drawn, side="right")
+            slots = low[lanes] + drawn - (bounds - sizes)[lanes]
+            lane[missing], slot[missing] = lanes, slots
+            missing = missing[(self.flags[lanes, slots % self.capacity] & STEP) == 0]
+        return self.gather(lane, slot)
+
+    def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Batch:
+        """The transitions at the given slots."""
+        at = slot % self.capacity
+        flags = self.flags[lane, at]
+        window = slot[:, None] + np.arange(1 - self.history, 2)  # (B, history + 1)
+        place = window % self.capacity
+        frames = self.frames[lane[:, None], place]
+        first = (self.flags[lane[:, None], place] & FIRST) > 0
+        hidden = _before_last(first[:, :-1]) | (window[:, :-1] < 0)
+        if first[:, -1].any():
+            # The released code's stacks: after an episode's last step only its last frame is seen.
+            following = frames[:, 1:].copy()
+            following[_before_last(first[:, 1:])] = 0
+            frames = frames[:, :-1]
+            frames[hidden] = 0
+        else:
+            frames[:, :-1][hidden] = 0
+            frames, following = frames[:, :-1], frames[:, 1:]
+        return Batch(
+            observations=frames,
+            next_observations=following,
+            actions=self.actions[lane, at].astype(np.int64),
+            extrinsic=self.extrinsic[lane, at],
+            intrinsic=self.intrinsic[lane, at],
+            returns=self.returns[lane, at],
+            done=(flags & DONE) > 0,
+        )
+
+    def can_sample(self) -> bool:
+        """Whether there is a transition that can be sampled: of two slots in a row, one is."""
+        return bool((self._highest() - 2 >= self._lowest()).any())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that a checkpoint keeps: the used part of each array."""
+        used = min(int(self.written.max()), self.capacity)
+        per_slot = ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
+        counters = {"written": self.written, "opened": self.opened}
+        return {name: getattr(self, name)[:, :used] for name in per_slot} | counters
+
+    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
+        for name, array in arrays.items():
+            if name in ("written", "opened"):
+                getattr(self, name)[:] = array
+            else:
+                getattr(self, name)[:, : array.shape[1]] = array
+
+    def _oldest(self) -> NDArray[np.int64]:
+        return (self.written - self.capacity).clip(0)
+
+    def _lowest(self) -> NDArray[np.int64]:
+        """The first slots to sample: a stack must not reach back past the tail of a full ring."""
+        behind = np.where(self.written > self.capacity, self.history - 1, 0)
+        lowest: NDArray[np.int64] = self._oldest() + behind
+        return lowest
+
+    def _highest(self) -> NDArray[np.int64]:
+        """One past the last slots to sample: their episode is over, the slot after them written."""
+        return np.minimum(self.opened, self.written - 1)
+
+
+def _before_last(first: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which places of each window lie before its last FIRST."""
+    later = np.cumsum(first[:, ::-1], axis=1)[:, ::-1]
+    shifted = np.zeros_like(first)
+    shifted[:, :-1] = later[:, 1:] > 0
+    return shifted
+
+
+def discounted_returns(rewards: Floats, gamma: float, tail: float) -> Floats:
+    """G_t = r_t + gamma G_{t+1}, the last one followed by `tail`.
+
+    >>> discounted_returns(np.array([1.0, 0.0, 2.0], np.float32), 0.5, 0.0).tolist()
+    [1.5, 1.0, 2.0]
+    """
+    returns = np.empty_like(rewards)
+    following = tail
+    for i in range(len(rewards) - 1, -1, -1):
+        following = float(rewards[i]) + gamma * following
+        returns[i] = following
+    return returns
+
+
+def bytes_needed(slots: int, frame_bytes: int) -> int:
+    """Memory of a replay of `slots` slots.
+
+    >>> bytes_needed(1_000_000, 84 * 84) / 1e9
+    7.071
+    """
+    return slots * (frame_bytes + SLOT_BYTES)

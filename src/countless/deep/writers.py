@@ -1,0 +1,93 @@
+"""Who writes down what the loop yields: a line an episode, TensorBoard events."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import TracebackType
+
+from countless.core.records import write_text
+from countless.deep.trainer import Finished, Moment
+
+UPDATES_PER_EVENT = 100
+
+
+class EpisodeLog:
+    """`episodes.jsonl`: one JSON line an episode, flushed when it ends."""
+
+    def __init__(self, path: Path, keep_until: int) -> None:
+        """Open for going on at step `keep_until`: what was logged after it is played again."""
+        kept = []
+        if path.exists():
+            for line in path.read_text().splitlines():
+                try:
+                    episode = json.loads(line)
+                except ValueError:
+                    break
+                if episode["step"] <= keep_until:
+                    kept.append(episode)
+        write_text(path, "".join(json.dumps(episode) + "\n" for episode in kept))
+        self.scores = [float(episode["score"]) for episode in kept]
+        self._file = path.open("a")
+
+    def add(self, ended: Finished) -> None:
+        episode = ended.episode
+        line = {
+            "step": ended.step,
+            "total_frames": ended.frames,
+            "env": ended.env,
+            "score": episode.score,
+            "steps": episode.steps,
+            "frames": episode.frames,
+            "bonus": episode.bonus / episode.steps,
+            "sr_norm": episode.sr_norm / episode.steps,
+        }
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+
+class Events:
+    """TensorBoard, with CleanRL's keys where it has them; the x axis is agent steps."""
+
+    def __init__(self, folder: Path, purge: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder), purge_step=purge or None)
+        self._then, self._step = time.monotonic(), purge
+
+    def __enter__(self) -> Events:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.close()
+
+    def episode(self, ended: Finished) -> None:
+        episode = ended.episode
+        self._add("charts/episodic_return", episode.score, ended.step)
+        self._add("charts/episodic_length", episode.steps, ended.step)
+        if episode.bonus:
+            self._add("bonus/mean", episode.bonus / episode.steps, ended.step)
+            self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
+
+    def update(self, updates: int, moment: Moment) -> None:
+        """Every hundredth update."""
+        if updates % UPDATES_PER_EVENT or moment.losses is None:
+            return
+        now, step = time.monotonic(), moment.step
+        for name, value in moment.losses.items():
+            if name != "q":
+                self._add(f"losses/{name}", float(value), step)
+        self._add("losses/td_loss", float(moment.losses["td"]), step)
+        self._add("losses/q_values", float(moment.losses["q"]), step)
+        self._add("charts/epsilon", moment.epsilon, step)
+        self._add("charts/SPS", (step - self._step) / max(now - self._then, 1e-9), step)
+        self._then, self._step = now, step
+
+    def _add(self, key: str, value: float, step: int) -> None:
+        self._writer.add_scalar(key, value, step)

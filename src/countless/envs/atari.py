@@ -1,0 +1,163 @@
+"""Atari 2600 games under the protocol of Machado et al. (2018): `machado2018`.
+
+Sticky actions with probability 0.25 at every emulator frame, frame skip 5, the maximum of the last
+two frames, all 18 actions, at most 18,000 frames an episode; neither lives nor no-op starts play a
+part. Observations are grey, 84 x 84.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.core.errors import unknown_name
+from countless.envs.game import Step
+
+Frame = NDArray[np.uint8]
+SIZE = 84
+ACTIONS = 18
+
+
+class AtariGame:
+    """One game behind ALE.
+
+    >>> game = AtariGame("MontezumaRevenge", seed=0)
+    >>> game.reset().shape, game.n_actions
+    ((84, 84), 18)
+    """
+
+    n_actions = ACTIONS
+    frame_shape: tuple[int, ...] = (SIZE, SIZE)
+    dtype: Any = np.uint8
+    pixels = True
+
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        sticky: float = 0.25,
+        frame_skip: int = 5,
+        max_frames: int = 18_000,
+        resize: str = "rounded",
+        past_end: str = "stop",
+    ) -> None:
+        from ale_py import ALEInterface, LoggerMode, roms
+
+        ALEInterface.setLoggerMode(LoggerMode.Error)
+        self.name = game_name(name)
+        self._skip, self._resize, self._past_end = frame_skip, resize, past_end
+        self._ale = ALEInterface()
+        self._ale.setInt("random_seed", seed % 2**31)
+        self._ale.setFloat("repeat_action_probability", sticky)
+        self._ale.setInt("frame_skip", 1)
+        self._ale.setInt("max_num_frames_per_episode", max_frames)
+        rom = roms.get_rom_path(_rom_ids()[self.name])
+        assert rom is not None
+        self._ale.loadROM(rom)
+        self._actions = self._ale.getLegalActionSet()
+        height, width = self._ale.getScreenDims()
+        self._screens = np.zeros((2, height, width), np.uint8)
+
+    def reset(self) -> Frame:
+        self._ale.reset_game()
+        self._ale.getScreenGrayscale(self._screens[0])
+        self._screens[1] = self._screens[0]
+        return self._observe()
+
+    def step(self, action: int) -> Step:
+        """One agent step: the action for `frame_skip` emulator frames."""
+        reward, frames = 0.0, 0
+        button = self._actions[action]
+        for i in range(self._skip):
+            reward += self._ale.act(button)
+            frames += 1
+            over = self._ale.game_over(with_truncation=True)
+            # Only the last two screens are seen.
+            if i >= self._skip - 2 or (over and self._past_end == "stop"):
+                self._screens[0] = self._screens[1]
+                self._ale.getScreenGrayscale(self._screens[1])
+            if over and self._past_end == "stop":
+                break
+        terminated = bool(self._ale.game_over(with_truncation=False))
+        truncated = bool(self._ale.game_truncated()) and not terminated
+        return Step(self._observe(), reward, terminated, truncated, frames)
+
+    def screen(self) -> Frame:
+        """The game in colour, as a person sees it (height, width, 3)."""
+        shown: Frame = self._ale.getScreenRGB()
+        return shown
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """The emulator, its random numbers included, and the last screens."""
+        state = self._ale.cloneState(include_rng=True).serialize()
+        return {"ale": np.frombuffer(state, np.uint8), "screens": self._screens.copy()}
+
+    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
+        from ale_py import ALEState
+
+        restored = ALEState.__new__(ALEState)
+        restored.__setstate__(state["ale"].tobytes())  # type: ignore[arg-type]
+        self._ale.restoreState(restored)
+        self._screens[:] = state["screens"]
+
+    def _observe(self) -> Frame:
+        return shrink(np.maximum(self._screens[0], self._screens[1]), self._resize)
+
+
+def shrink(screen: Frame, rounding: str = "rounded") -> Frame:
+    """A grey screen as 84 x 84 means over areas, rounded to a grey level or cut to one."""
+    if rounding == "rounded":
+        small: Frame = cv2.resize(screen, (SIZE, SIZE), interpolation=cv2.INTER_AREA)  # type: ignore[assignment]
+        return small
+    rows, columns = (_area_weights(n) for n in screen.shape)
+    mean = rows @ screen.astype(np.float32) @ columns.T
+    # A mean of whole numbers must not fall below one of them by rounding.
+    return (mean + 1e-3).astype(np.uint8)
+
+
+@lru_cache(maxsize=4)
+def _area_weights(n: int) -> NDArray[np.float32]:
+    """(84, n): how much of each of 84 equal parts of [0, n] each of n pixels covers."""
+    edges = np.linspace(0.0, n, SIZE + 1)
+    pixel = np.arange(n)
+    low = np.maximum(edges[:-1, None], pixel)
+    high = np.minimum(edges[1:, None], pixel + 1)
+    weights: NDArray[np.float32] = ((high - low).clip(0.0) * (SIZE / n)).astype(np.float32)
+    return weights
+
+
+@lru_cache(maxsize=1)
+def _rom_ids() -> dict[str, str]:
+    """Game names as people write them -> ALE's."""
+    from ale_py import roms
+
+    return {
+        "".join(part.capitalize() for part in rom.split("_")): rom for rom in roms.get_all_rom_ids()
+    }
+
+
+def game_names() -> list[str]:
+    """All games, as in `MontezumaRevenge`."""
+    return sorted(_rom_ids())
+
+
+def is_atari(name: str) -> bool:
+    """Whether a name is an Atari game's: MontezumaRevenge, montezuma_revenge, ALE/...-v5."""
+    return _plain(name) in {_plain(game) for game in _rom_ids()}
+
+
+def game_name(name: str) -> str:
+    """The game that is meant, or a `BadInput` with the nearest names."""
+    for game in _rom_ids():
+        if _plain(game) == _plain(name):
+            return game
+    raise unknown_name("Atari game", name, game_names())
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"^ale/|-v\d+$|noframeskip|[^a-z0-9/]", "", name.lower())

@@ -1,0 +1,59 @@
+"""From a name to a game: Atari, the catalogue's MDPs, Gymnasium ids."""
+
+from __future__ import annotations
+
+import difflib
+
+import gymnasium
+
+from countless.core.errors import BadInput
+from countless.envs.atari import AtariGame, game_names, is_atari
+from countless.envs.catalog import domain_forms, make_mdp
+from countless.envs.game import Game
+from countless.envs.gym_env import MDPEnv
+from countless.envs.gym_game import GymGame
+
+MDP_STEPS = 500  # episodes of an MDP without an end are cut there
+
+
+def make_game(
+    name: str,
+    seed: int,
+    *,
+    sticky: float = 0.25,
+    frame_skip: int = 5,
+    max_frames: int = 18_000,
+    resize: str = "rounded",
+    past_end: str = "stop",
+) -> Game:
+    """The game that `name` stands for; the options are the Atari protocol's.
+
+    >>> make_game("deepsea-5", seed=0).frame_shape
+    (5, 5)
+    """
+    if is_atari(name):
+        return AtariGame(name, seed, sticky, frame_skip, max_frames, resize, past_end)
+    if name in gymnasium.registry:
+        try:
+            env = gymnasium.make(name, render_mode="rgb_array")
+        except (TypeError, gymnasium.error.Error):
+            env = gymnasium.make(name)
+        return GymGame(env, seed)
+    if name.endswith(".mdp") or name.partition("-")[0] in {
+        form.partition("-")[0] for form in domain_forms()
+    }:
+        mdp = make_mdp(name)
+        return GymGame(MDPEnv(mdp), seed, None if mdp.terminated.any() else MDP_STEPS)
+    if "/" in name or "-v" in name:
+        raise BadInput(f"Gymnasium knows no environment {name!r}")
+    near = difflib.get_close_matches(name, [*game_names(), *domain_forms()], n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise BadInput(
+        f"unknown game {name!r}; {meant}It may be any of {len(game_names())} Atari games, such as "
+        "MontezumaRevenge, a domain of `countless list envs`, or a Gymnasium id"
+    )
+
+
+def game_label(name: str) -> str:
+    """A name that can be a folder's."""
+    return name.replace("/", "-")

@@ -1,0 +1,350 @@
+"""A deep run and its folder: it starts, goes on, stops and resumes there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countless.core.errors import BadInput, CountlessError
+from countless.core.memory import available_memory
+from countless.core.records import ensure_folder, read_json, versions, write_json
+from countless.core.seeding import check_seed, derived_seed
+from countless.deep import checkpoint
+from countless.deep.config import DeepConfig
+from countless.deep.device import Device, make_device
+from countless.deep.learner import NonFiniteLossError
+from countless.deep.replay import bytes_needed
+from countless.deep.trainer import Finished, Moment, Trainer
+from countless.deep.writers import EpisodeLog, Events
+from countless.envs.game import Game
+from countless.envs.games import game_label, make_game
+
+LAST = 100  # performance is the mean of the last 100 episodes
+REPORT_EVERY = 0.5  # seconds
+HEADROOM = 1.5e9  # bytes for the network and its activations
+
+
+@dataclass(frozen=True)
+class DeepJob:
+    """What to run; all but `frames`, `device` and `save_every` decides its bits."""
+
+    agent: str
+    env: str
+    config: DeepConfig
+    seed: int
+    frames: int
+    device: Device = field(default_factory=Device)
+    save_every: float = 600.0
+
+    def folder(self, out: Path) -> Path:
+        return out / self.agent / game_label(self.env) / f"seed-{self.seed}"
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "agent": self.agent,
+            "env": self.env,
+            "seed": self.seed,
+            "precision": self.device.precision,
+            "config": self.config.describe(),
+        }
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run stands, for whoever shows it."""
+
+    seed: int
+    warm: int
+    frames: int
+    frames_per_second: float
+    episodes: int
+    mean_score: float | None
+    epsilon: float
+    bonus: float | None
+
+
+@dataclass(frozen=True)
+class DeepResult:
+    """A run that reached its frames."""
+
+    job: DeepJob
+    folder: Path
+    episodes: list[dict[str, Any]]
+    seconds: float  # of this call
+    steps_per_second: float | None  # of this call
+
+    @property
+    def scores(self) -> list[float]:
+        return [float(episode["score"]) for episode in self.episodes]
+
+    @property
+    def performance(self) -> float | None:
+        """The mean of the last 100 episodes; None before the first one ends."""
+        last = self.scores[-LAST:]
+        return float(np.mean(last)) if last else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.job.identity(),
+            "frames": self.job.frames,
+            "episodes": len(self.episodes),
+            "performance": self.performance,
+            "seconds": self.seconds,
+            "steps_per_second": self.steps_per_second,
+            "folder": str(self.folder),
+        }
+
+
+class Stopped(Exception):  # noqa: N818 (nothing went wrong)
+    """The run was asked to stop, and its checkpoint is written."""
+
+
+def no_stop() -> bool:
+    return False
+
+
+def run_deep(
+    job: DeepJob,
+    out: Path,
+    *,
+    report: Callable[[Status], None] = lambda status: None,
+    stop: Callable[[], bool] = no_stop,
+) -> DeepResult:
+    """Run a job, or go on with it, until its frames are played; all of it stays in its folder."""
+    check_seed(job.seed)
+    if job.frames < 1:
+        raise BadInput(f"frames must be at least 1, not {job.frames}")
+    folder = job.folder(out)
+    finished = read_finished(folder, job)
+    if finished is not None:
+        return DeepResult(job, folder, finished, 0.0, None)
+    open_folder(folder, job)
+    trainer = make_trainer(job)
+    check_room(folder, trainer, job)
+    began = time.perf_counter()
+    kept = checkpoint.find(folder / "checkpoint")
+    if kept is not None:
+        checkpoint.load(kept, trainer)
+    log = EpisodeLog(folder / "episodes.jsonl", keep_until=trainer.step)
+    first = trainer.step
+    with Events(folder / "events", purge=trainer.step) as events:
+        _go_on(job, folder, trainer, log, events, report, stop)
+    seconds = time.perf_counter() - began
+    steps = trainer.step - first
+    write_json(folder / "finished.json", {"frames": job.frames, "step": trainer.step})
+    speed = steps / seconds if steps else None
+    return DeepResult(job, folder, read_episodes(folder, job.frames), seconds, speed)
+
+
+def _go_on(
+    job: DeepJob,
+    folder: Path,
+    trainer: Trainer,
+    log: EpisodeLog,
+    events: Events,
+    report: Callable[[Status], None],
+    stop: Callable[[], bool],
+) -> None:
+    watch = _Watch(job, trainer, log.scores[-LAST:], report)
+    saved = time.monotonic()
+    try:
+        for moment in trainer.turns(job.frames):
+            for ended in moment.finished:
+                if not ended.warmup:
+                    log.add(ended)
+                    events.episode(ended)
+            if moment.losses is not None:
+                events.update(trainer.updates, moment)
+            watch.look(moment)
+            if stop():
+                _save(folder, trainer)
+                raise Stopped
+            if time.monotonic() - saved > job.save_every:
+                _save(folder, trainer)
+                saved = time.monotonic()
+        watch.tell(moment)
+    except NonFiniteLossError as error:
+        path = folder / "nonfinite_batch.npz"
+        np.savez(path, **error.batch.arrays())  # type: ignore[arg-type]
+        raise CountlessError(f"{error} at step {trainer.step}; the batch is in {path}") from None
+    _save(folder, trainer)
+
+
+def _save(folder: Path, trainer: Trainer) -> None:
+    checkpoint.save(folder / "checkpoint", trainer, {})
+
+
+class _Watch:
+    """Reports on the run a few times a second."""
+
+    def __init__(
+        self,
+        job: DeepJob,
+        trainer: Trainer,
+        scores: list[float],
+        report: Callable[[Status], None],
+    ) -> None:
+        self._job, self._report = job, report
+        self._last = deque(scores, maxlen=LAST)
+        self._bonus: float | None = None
+        self._episodes = 0
+        self._then, self._frames = time.monotonic(), trainer.frames + trainer.warm
+        self._speed = 0.0
+
+    def look(self, moment: Moment) -> None:
+        for ended in moment.finished:
+            if not ended.warmup:
+                self._count(ended)
+        if time.monotonic() - self._then > REPORT_EVERY:
+            self.tell(moment)
+
+    def _count(self, ended: Finished) -> None:
+        self._last.append(ended.episode.score)
+        self._episodes += 1
+        if ended.episode.bonus:
+            self._bonus = ended.episode.bonus / ended.episode.steps
+
+    def tell(self, moment: Moment) -> None:
+        now, skip = time.monotonic(), self._job.config.frame_skip
+        played = moment.frames + moment.warm * skip
+        speed = (played - self._frames) / max(now - self._then, 1e-9)
+        self._speed = speed if self._speed == 0.0 else 0.9 * self._speed + 0.1 * speed
+        self._then, self._frames = now, played
+        self._report(
+            Status(
+                seed=self._job.seed,
+                warm=moment.warm,
+                frames=moment.frames,
+                frames_per_second=self._speed,
+                episodes=self._episodes,
+                mean_score=float(np.mean(self._last)) if self._last else None,
+                epsilon=moment.epsilon,
+                bonus=self._bonus,
+            )
+        )
+
+
+def make_trainer(job: DeepJob) -> Trainer:
+    """The agent and its environments, at the beginning."""
+    c = job.config
+    games: list[Game] = [
+        make_game(
+            job.env,
+            derived_seed(job.seed, f"environment {i}") % 2**31,
+            sticky=c.sticky,
+            frame_skip=c.frame_skip,
+            max_frames=c.max_frames,
+            resize=c.resize,
+            past_end=c.past_end,
+        )
+        for i in range(c.envs)
+    ]
+    _check_memory(games[0], c)
+    return Trainer(games, c, job.device, job.seed)
+
+
+def _check_memory(game: Game, config: DeepConfig) -> None:
+    frame = int(np.prod(game.frame_shape)) * np.dtype(game.dtype).itemsize
+    needed = bytes_needed(config.replay, frame) + HEADROOM
+    there = available_memory()
+    if needed > there:
+        fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay)
+        hint = f"--replay {max(fits, 0) // 1000 * 1000} would fit" if fits >= 1000 else "too little"
+        raise BadInput(
+            f"a replay of {config.replay:,} frames needs {needed / 1e9:.1f} GB of memory with the "
+            f"network, {there / 1e9:.1f} GB are free; {hint}"
+        )
+
+
+def check_room(folder: Path, trainer: Trainer, job: DeepJob) -> None:
+    """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
+    slot = trainer.replay.frames[0, 0].nbytes
+    needed = 2 * (bytes_needed(job.config.replay, slot) + 5e8 * job.config.width**2)
+    there = shutil.disk_usage(folder).free
+    if needed > there:
+        raise BadInput(
+            f"checkpoints need up to {needed / 1e9:.1f} GB in {folder}, {there / 1e9:.1f} GB are "
+            "free; give another folder with --out, or a smaller --replay"
+        )
+
+
+def open_folder(folder: Path, job: DeepJob) -> None:
+    """Make the run's folder, or see that it is this run's."""
+    ensure_folder(folder)
+    path = folder / "config.json"
+    identity = json.loads(json.dumps(job.identity()))
+    if path.exists():
+        there = read_json(path)
+        if there is None:
+            raise BadInput(f"{path} cannot be read; remove the folder to start afresh")
+        differing = _differences(there, identity)
+        if differing:
+            raise BadInput(
+                f"{folder} holds a run of another configuration ({differing}); give another "
+                "folder with --out, or the same settings"
+            )
+    else:
+        write_json(path, identity | {"versions": versions()})
+
+
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
+    pairs = [(name, there.get(name), here[name]) for name in here if name != "config"]
+    config = there.get("config", {})
+    pairs += [(name, config.get(name), value) for name, value in here["config"].items()]
+    told = [f"{name} {old}, now {new}" for name, old, new in pairs if old != new]
+    return ", ".join(told)
+
+
+def read_finished(folder: Path, job: DeepJob) -> list[dict[str, Any]] | None:
+    """The episodes of a run that has reached its frames already, or None."""
+    finished, config = read_json(folder / "finished.json"), read_json(folder / "config.json")
+    if finished is None or config is None or finished["frames"] < job.frames:
+        return None
+    if _differences(config, json.loads(json.dumps(job.identity()))):
+        return None
+    return read_episodes(folder, job.frames)
+
+
+def read_episodes(folder: Path, frames: int | None = None) -> list[dict[str, Any]]:
+    """The episodes of a run, those that ended within `frames`."""
+    try:
+        lines = (folder / "episodes.jsonl").read_text().splitlines()
+    except OSError:
+        return []
+    episodes = [json.loads(line) for line in lines]
+    return [e for e in episodes if frames is None or e["total_frames"] <= frames]
+
+
+def make_job(
+    agent: str,
+    env: str,
+    *,
+    seed: int = 0,
+    frames: int | None = None,
+    scale: str = "paper",
+    variant: str = "paper",
+    device: str = "auto",
+    precision: str = "float32",
+    compile: bool = False,
+    parameters: dict[str, Any] | None = None,
+) -> DeepJob:
+    """A job by name; frames not given are the scale's."""
+    from countless.deep.agents import FRAMES, make_config
+
+    config = make_config(agent, variant=variant, scale=scale, parameters=parameters)
+    return DeepJob(
+        agent,
+        env,
+        config,
+        check_seed(seed),
+        FRAMES[scale] if frames is None else int(frames),
+        make_device(device, precision, compile),
+    )

@@ -1,0 +1,108 @@
+"""Several seeds of a deep run at once: a process each, with threads of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from countless.core.errors import BadInput, CountlessError
+from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, no_stop, run_deep
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """How a run ended that did not reach its frames."""
+
+    message: str
+    bad_input: bool = False
+    stopped: bool = False
+
+
+def run_seeds(
+    jobs: list[DeepJob],
+    out: Path,
+    *,
+    threads: int = 1,
+    report: Callable[[Status], None] = lambda status: None,
+    stop: Callable[[], bool] = no_stop,
+) -> list[DeepResult]:
+    """Run jobs, as many at once as there are cores; the same bits as one after the other."""
+    if len(jobs) == 1:
+        torch.set_num_threads(threads)
+        return [run_deep(jobs[0], out, report=report, stop=stop)]
+    at_once = max(1, min(len(jobs), (os.cpu_count() or 1) // threads))
+    context = multiprocessing.get_context("spawn")
+    messages: Any = context.Queue()
+    asked = context.Event()
+    waiting = list(enumerate(jobs))
+    running: dict[int, Any] = {}
+    ended: dict[int, DeepResult | _Failed] = {}
+    while waiting or running:
+        while waiting and len(running) < at_once and not asked.is_set():
+            i, job = waiting.pop(0)
+            process = context.Process(
+                target=_child, args=(i, job, out, threads, messages, asked), daemon=True
+            )
+            process.start()
+            running[i] = process
+        if asked.is_set():
+            waiting.clear()
+        if stop():
+            asked.set()
+        _listen(messages, running, ended, report)
+    return _collect(ended, asked.is_set())
+
+
+def _listen(
+    messages: Any,
+    running: dict[int, Any],
+    ended: dict[int, DeepResult | _Failed],
+    report: Callable[[Status], None],
+) -> None:
+    """Take one message, or notice a process that died without one."""
+    try:
+        i, message = messages.get(timeout=0.2)
+    except queue.Empty:
+        for i, process in list(running.items()):
+            if process.exitcode is not None and messages.empty():
+                ended[i] = _Failed(f"the process of a seed died (exit code {process.exitcode})")
+                del running[i]
+        return
+    if isinstance(message, Status):
+        report(message)
+    else:
+        ended[i] = message
+        running.pop(i).join()
+
+
+def _collect(ended: dict[int, DeepResult | _Failed], asked: bool) -> list[DeepResult]:
+    failures = [end for end in ended.values() if isinstance(end, _Failed)]
+    for failure in failures:
+        if not failure.stopped:
+            raise (BadInput if failure.bad_input else CountlessError)(failure.message)
+    if failures or asked:
+        raise Stopped
+    return [end for _, end in sorted(ended.items()) if isinstance(end, DeepResult)]
+
+
+def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: Any) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent asks
+    torch.set_num_threads(threads)
+    try:
+        result = run_deep(
+            job, out, report=lambda status: messages.put((i, status)), stop=asked.is_set
+        )
+        messages.put((i, result))
+    except Stopped:
+        messages.put((i, _Failed("", stopped=True)))
+    except CountlessError as error:
+        where = f"seed {job.seed}: {error}"
+        messages.put((i, _Failed(where, bad_input=isinstance(error, BadInput))))
