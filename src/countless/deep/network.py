@@ -36,16 +36,25 @@ class Sizes:
     convolutions: tuple[tuple[int, int, int, int], ...]
     hidden: tuple[int, ...]
     features: int
-    decoder: int = 0  # channels of the deconvolutions; 0: the decoder is dense
+    mirrored: bool = True  # the decoder runs the convolutions backwards; else it is dense
     xavier: bool = True
 
 
 SIZES = {
-    "oh": Sizes(((64, 6, 2, 0), (64, 6, 2, 2), (64, 6, 2, 2)), (), 1024, 64),
-    "nature": Sizes(((32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)), (), 512, 32, xavier=False),
-    "small": Sizes(((16, 3, 1, 1), (32, 3, 1, 1)), (), 128),
-    "mlp": Sizes((), (128,), 128),
+    "oh": Sizes(((64, 6, 2, 0), (64, 6, 2, 2), (64, 6, 2, 2)), (), 1024),
+    "nature": Sizes(((32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)), (), 512, xavier=False),
+    "small": Sizes(((16, 3, 1, 1), (32, 3, 1, 1)), (), 128, mirrored=False),
+    "mlp": Sizes((), (128,), 128, mirrored=False),
 }
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A layer of the encoder: shapes (channels, height, width), (kernel, stride, padding)."""
+
+    in_shape: tuple[int, ...]
+    out_shape: tuple[int, ...]
+    window: tuple[int, int, int]
 
 
 def choose_network(spec: Spec) -> str:
@@ -67,11 +76,12 @@ class Network(nn.Module):
         self.sr_reads_raw = config.sr_input == "raw"
         units = _scaled(sizes.features, config.width)
         self.units = units
-        self.encoder = _encoder(spec, sizes, config)
+        layers = _convolutions(spec, sizes, config)
+        self.encoder = _encoder(spec, sizes, layers, config)
         self.q_head = nn.Linear(units, spec.actions)
         self.sr_head = _sr_head(units) if config.sr == "on" else None
         self.decoder = (
-            Decoder(spec, units, _scaled(sizes.decoder, config.width), config)
+            Decoder(spec, units, layers if sizes.mirrored else (), config)
             if config.reconstruction == "on"
             else None
         )
@@ -115,30 +125,37 @@ class Network(nn.Module):
 
 
 def scale(observations: Tensor, spec: Spec) -> Tensor:
-    """Grey levels to [0, 1]; other observations as they are."""
+    """Grey levels to [0, 1], in the layout that convolutions like; other observations as they are."""
     x = observations.to(torch.float32)
-    return x.mul_(1.0 / 255.0) if spec.pixels else x
+    x = x.mul_(1.0 / 255.0) if spec.pixels else x
+    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
 
 class Decoder(nn.Module):
-    """The next frame from phi and the action (Oh et al. 2015): a product, then deconvolutions."""
+    """The next frame from phi and the action (Oh et al. 2015): a product, then the encoder's
+    convolutions backwards; dense layers where the sizes do not come out even."""
 
-    def __init__(self, spec: Spec, units: int, channels: int, config: DeepConfig) -> None:
+    def __init__(
+        self, spec: Spec, units: int, layers: tuple[Convolution, ...], config: DeepConfig
+    ) -> None:
         super().__init__()
-        self.frame_shape, self.channels = spec.frame_shape, channels
+        self.frame_shape = spec.frame_shape
         self.factor_relu = config.factor_relu == "on"
         self.relu = config.decoder_relu == "on"
-        self.one = config.decoder_channels == "one"
+        self.one = config.decoder_channels == "one" and bool(layers)
         self.factor = nn.Linear(units, 2 * units)
         self.embedding = nn.Linear(spec.actions, 2 * units)
         self.after = nn.Linear(2 * units, units)
-        if channels:
-            self.spread = nn.Linear(units, channels * 10 * 10)
-            self.up1 = nn.ConvTranspose2d(channels, channels, 6, 2, 2)  # 10 -> 20
-            self.up2 = nn.ConvTranspose2d(channels, channels, 6, 2, 2)  # 20 -> 40
-            self.up3 = nn.ConvTranspose2d(1 if self.one else channels, 1, 6, 2)  # 40 -> 84
+        self.start = layers[-1].out_shape if layers else (2 * units,)
+        self.spread = nn.Linear(units, prod(self.start))
+        self.up = nn.ModuleList(
+            nn.ConvTranspose2d(layer.out_shape[0], layer.in_shape[0], *layer.window)
+            for layer in reversed(layers[1:])
+        )
+        if layers:
+            channels = 1 if self.one else layers[0].out_shape[0]
+            self.last = nn.ConvTranspose2d(channels, 1, *layers[0].window)
         else:
-            self.spread = nn.Linear(units, 2 * units)
             self.out = nn.Linear(2 * units, prod(spec.frame_shape))
 
     def forward(self, phi: Tensor, actions: Tensor) -> Tensor:
@@ -148,40 +165,59 @@ class Decoder(nn.Module):
         # The embedding of a one-hot action is a column of its weights.
         embedded = F.embedding(actions, self.embedding.weight.t()) + self.embedding.bias
         x = self.spread(self.after(factors * embedded)).relu()
-        if not self.channels:
+        if len(self.start) == 1:
             return self.out(x).view(-1, *self.frame_shape)  # type: ignore[no-any-return]
-        x = self.up1(x.view(-1, self.channels, 10, 10))
-        x = self.up2(x.relu() if self.relu else x)
-        x = x.relu() if self.relu else x
-        return self._last(x[:, :1] if self.one else x).squeeze(1)
+        x = x.view(-1, *self.start)
+        for i, layer in enumerate(self.up):
+            assert isinstance(layer, nn.ConvTranspose2d)
+            x = _first_channel(layer, x) if self.one and i == len(self.up) - 1 else layer(x)
+            x = x.relu() if self.relu else x
+        return self._last(x).squeeze(1)
 
     def _last(self, x: Tensor) -> Tensor:
-        """`up3` as a product and a fold: several times faster on a CPU for one output channel."""
-        weight = self.up3.weight.flatten(1)  # (channels, 36)
-        patches = weight.t() @ x.flatten(2)  # (B, 36, 1600)
-        size = self.frame_shape
-        assert self.up3.bias is not None
-        return F.fold(patches, (size[0], size[1]), 6, stride=2) + self.up3.bias
+        """`last` as a product and a fold: several times faster on a CPU for one output channel."""
+        layer, (height, width) = self.last, self.frame_shape
+        patches = layer.weight.flatten(1).t() @ x.flatten(2)  # (B, kernel^2, places)
+        assert layer.bias is not None
+        return F.fold(patches, (height, width), layer.kernel_size, 1, 0, layer.stride) + layer.bias
+
+
+def _first_channel(layer: nn.ConvTranspose2d, x: Tensor) -> Tensor:
+    """Only channel 0 of what a layer gives: all that the released decoder passes on."""
+    assert layer.bias is not None
+    weight, bias = layer.weight[:, :1], layer.bias[:1]
+    return F.conv_transpose2d(x, weight, bias, layer.stride, layer.padding)  # type: ignore[arg-type]
 
 
 def _scaled(units: int, width: float) -> int:
-    return max(1, round(units * width)) if units else 0
+    return max(1, round(units * width))
 
 
-def _encoder(spec: Spec, sizes: Sizes, config: DeepConfig) -> nn.Sequential:
-    layers: list[nn.Module] = []
+def _convolutions(spec: Spec, sizes: Sizes, config: DeepConfig) -> tuple[Convolution, ...]:
+    layers: list[Convolution] = []
     shape: tuple[int, ...] = (config.history, *spec.frame_shape)
     for channels, kernel, stride, padding in sizes.convolutions:
-        out = _scaled(channels, config.width)
-        layers += [nn.Conv2d(shape[0], out, kernel, stride, padding), nn.ReLU(inplace=True)]
-        shape = (out, *((n + 2 * padding - kernel) // stride + 1 for n in shape[1:]))
-    layers.append(nn.Flatten())
-    inputs = prod(shape)
+        sides = ((n + 2 * padding - kernel) // stride + 1 for n in shape[1:])
+        out = (_scaled(channels, config.width), *sides)
+        layers.append(Convolution(shape, out, (kernel, stride, padding)))
+        shape = out
+    return tuple(layers)
+
+
+def _encoder(
+    spec: Spec, sizes: Sizes, layers: tuple[Convolution, ...], config: DeepConfig
+) -> nn.Sequential:
+    modules: list[nn.Module] = []
+    for layer in layers:
+        modules.append(nn.Conv2d(layer.in_shape[0], layer.out_shape[0], *layer.window))
+        modules.append(nn.ReLU(inplace=True))
+    modules.append(nn.Flatten())
+    inputs = prod(layers[-1].out_shape) if layers else config.history * prod(spec.frame_shape)
     for units in (*sizes.hidden, sizes.features):
         out = _scaled(units, config.width)
-        layers += [nn.Linear(inputs, out), nn.ReLU(inplace=True)]
+        modules += [nn.Linear(inputs, out), nn.ReLU(inplace=True)]
         inputs = out
-    return nn.Sequential(*layers)
+    return nn.Sequential(*modules)
 
 
 def _sr_head(units: int) -> nn.Sequential:

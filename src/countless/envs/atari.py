@@ -111,24 +111,13 @@ class AtariGame:
 
 def shrink(screen: Frame, rounding: str = "rounded") -> Frame:
     """A grey screen as 84 x 84 means over areas, rounded to a grey level or cut to one."""
-    if rounding == "rounded":
-        small: Frame = cv2.resize(screen, (SIZE, SIZE), interpolation=cv2.INTER_AREA)  # type: ignore[assignment]
-        return small
-    rows, columns = (_area_weights(n) for n in screen.shape)
-    mean = rows @ screen.astype(np.float32) @ columns.T
-    # A mean of whole numbers must not fall below one of them by rounding.
-    return (mean + 1e-3).astype(np.uint8)
-
-
-@lru_cache(maxsize=4)
-def _area_weights(n: int) -> NDArray[np.float32]:
-    """(84, n): how much of each of 84 equal parts of [0, n] each of n pixels covers."""
-    edges = np.linspace(0.0, n, SIZE + 1)
-    pixel = np.arange(n)
-    low = np.maximum(edges[:-1, None], pixel)
-    high = np.minimum(edges[1:, None], pixel + 1)
-    weights: NDArray[np.float32] = ((high - low).clip(0.0) * (SIZE / n)).astype(np.float32)
-    return weights
+    exact = screen if rounding == "rounded" else screen.astype(np.float32)
+    small = cv2.resize(exact, (SIZE, SIZE), interpolation=cv2.INTER_AREA)
+    if rounding == "truncated":
+        small = small + np.float32(
+            1e-3
+        )  # a mean that is a whole number must not fall below it by rounding
+    return small.astype(np.uint8, copy=False)
 
 
 @lru_cache(maxsize=1)

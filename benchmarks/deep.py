@@ -1,0 +1,241 @@
+"""Speed of the deep agents, each figure a ratio within one run.
+
+python benchmarks/deep.py            all of it, one thread, about three minutes
+python benchmarks/deep.py update     the paper's update as a share of a 4096^3 sgemm
+python benchmarks/deep.py peers      dqn and dqn-mmc-sr against Stable-Baselines3's DQN
+python benchmarks/deep.py replay     bytes a transition, time to sample
+python benchmarks/deep.py profile    where a step of the paper's agent goes
+python benchmarks/deep.py scales     steps/s of the scale presets on Montezuma's Revenge
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch.utils.flop_counter import FlopCounterMode
+
+from countless.deep.agents import make_config
+from countless.deep.device import Device
+from countless.deep.learner import Learner
+from countless.deep.losses import compute_losses
+from countless.deep.network import Spec
+from countless.deep.replay import Replay, bytes_needed
+from countless.deep.trainer import Trainer
+from countless.envs.atari import AtariGame
+
+GAME = "MontezumaRevenge"
+EPISODE = 1_000  # frames: short episodes, so that some end before the measurement
+ROUNDS, STEPS = 4, 400
+
+
+def best(work: Callable[[], Any], rounds: int) -> float:
+    """The shortest of several times, in seconds."""
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def filled_replay(slots: int = 2_000) -> Replay:
+    """A replay of random frames in episodes of a hundred steps."""
+    random = np.random.default_rng(0)
+    replay = Replay(1, slots, (84, 84))
+    for i in range(slots):
+        replay.append(
+            0, random.integers(0, 256, (84, 84), np.uint8), i % 18, 0.0, 2 | (i % 100 == 0)
+        )
+        if i % 100 == 99:
+            replay.finish(0, lambda extrinsic, intrinsic: extrinsic, 0.99, 0.0)
+    return replay
+
+
+def update() -> None:
+    a, b = torch.randn(4096, 4096), torch.randn(4096, 4096)
+    batch = filled_replay().sample(32, np.random.default_rng(0))
+    spec = Spec((84, 84), 18, pixels=True)
+    for variant in ("paper", "authors"):
+        learner = Learner(spec, make_config("dqn-mmc-sr", variant=variant), Device(), 0)
+        with FlopCounterMode(display=False) as counter:
+            compute_losses(
+                learner.network, learner.target, learner.tensors(batch), learner.config
+            ).total.backward()
+        flops = counter.get_total_flops()
+        learner.update(batch)
+        # Turn and turn about, so that other work on the machine slows both.
+        ours, limit = [], []
+        for _ in range(6):
+            limit.append(best(lambda: a @ b, 1))
+            ours.append(best(lambda learner=learner: learner.update(batch), 1))
+        rate, peak = flops / min(ours), 2 * 4096**3 / min(limit)
+        print(
+            f"update, {variant}: {1e3 * min(ours):.0f} ms, {flops / 1e9:.1f} GFLOP, "
+            f"{rate / 1e9:.0f} GFLOP/s = {rate / peak:.0%} of sgemm's {peak / 1e9:.0f}"
+        )
+
+
+class Stacked(gymnasium.Env[Any, Any]):
+    """The same game for Stable-Baselines3."""
+
+    def __init__(self) -> None:
+        self.game = AtariGame(GAME, 0, max_frames=EPISODE)
+        self.observation_space = spaces.Box(0, 255, (84, 84, 1), np.uint8)
+        self.action_space = spaces.Discrete(self.game.n_actions)
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        return self.game.reset()[..., None], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        step = self.game.step(int(action))
+        return step.frame[..., None], step.reward, step.terminated, step.truncated, {}
+
+
+def ours(agent: str, **parameters: Any) -> Callable[[], float]:
+    """Steps/s of a few hundred steps of an agent that learns."""
+    settings = {
+        "network": "nature", "replay": 10_000, "warmup": 500, "epsilon": 0.1,
+        "epsilon_start": 0.1, "target_period": 10_000, "max_frames": EPISODE,
+    }  # fmt: skip
+    config = make_config(agent, parameters=settings | parameters)
+    game = AtariGame(GAME, 0, max_frames=config.max_frames)
+    trainer = Trainer([game], config, Device(), 0)
+    while trainer.step < 50:
+        trainer.turn()
+
+    def measure() -> float:
+        began = time.perf_counter()
+        for _ in range(STEPS):
+            trainer.turn()
+        return STEPS / (time.perf_counter() - began)
+
+    return measure
+
+
+def theirs() -> Callable[[], float]:
+    """Steps/s of Stable-Baselines3's DQN: same network, game, batch and update period."""
+    from stable_baselines3 import DQN
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
+
+    model = DQN(
+        "CnnPolicy", VecFrameStack(DummyVecEnv([Stacked]), 4), buffer_size=10_000,
+        learning_starts=500, batch_size=32, train_freq=4, gradient_steps=1, gamma=0.99,
+        target_update_interval=10_000, exploration_initial_eps=0.1, exploration_final_eps=0.1,
+        device="cpu", seed=0,
+    )  # fmt: skip
+    model.learn(550)
+
+    def measure() -> float:
+        began = time.perf_counter()
+        model.learn(STEPS, reset_num_timesteps=False)
+        return STEPS / (time.perf_counter() - began)
+
+    return measure
+
+
+def peers() -> None:
+    runs = {
+        "Stable-Baselines3 DQN": theirs(),
+        "dqn": ours("dqn"),
+        "dqn-mmc-sr, Nature-size": ours("dqn-mmc-sr"),
+        "dqn-mmc-sr, Nature-size, authors": ours("dqn-mmc-sr", sr_target="next"),
+    }
+    speeds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(ROUNDS):
+        for name, measure in runs.items():
+            speeds[name].append(measure())
+    base = float(np.median(speeds["Stable-Baselines3 DQN"]))
+    for name, values in speeds.items():
+        ratios = np.array(values) / np.array(speeds["Stable-Baselines3 DQN"])
+        print(
+            f"{name}: {np.median(values):.0f} steps/s, {np.median(values) / base:.2f} x "
+            f"(each round: {', '.join(f'{ratio:.2f}' for ratio in ratios)})"
+        )
+
+
+def replay() -> None:
+    memory = filled_replay()
+    size = sum(
+        getattr(memory, name).nbytes
+        for name in ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
+    )
+    random = np.random.default_rng(0)
+    seconds = best(lambda: memory.sample(32, random), 200)
+    print(
+        f"replay: {size / memory.capacity:,.0f} bytes a transition, "
+        f"{bytes_needed(10**6, 84 * 84) / 1e9:.2f} GB a million; a batch of 32 in "
+        f"{1e3 * seconds:.2f} ms"
+    )
+
+
+def profile() -> None:
+    """Milliseconds a step of the paper's agent, by part."""
+    config = make_config("dqn-mmc-sr", parameters={"epsilon": 0.1, "replay": 2_000})
+    game = AtariGame(GAME, 0)
+    learner = Learner(Spec((84, 84), 18, pixels=True), config, Device(), 0)
+    memory = filled_replay()
+    random = np.random.default_rng(0)
+    batch = memory.sample(32, random)
+    stacks = batch.observations
+    game.reset()
+    losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
+
+    def forward() -> None:
+        nonlocal losses
+        losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
+
+    def backward() -> None:
+        learner.optimiser.zero_grad(set_to_none=True)
+        losses.total.backward(retain_graph=True)
+
+    backward()
+    parts = {
+        "environment": best(lambda: [game.step(0) for _ in range(20)], 3) / 20,
+        "action": (1 - config.epsilon) * best(lambda: learner.greedy(stacks[:1]), 10),
+        "bonus": best(lambda: learner.bonuses(stacks), 3) / 32,
+        "replay": best(lambda: memory.sample(32, random), 50) / config.update_period,
+        "forward and losses": best(forward, 3) / config.update_period,
+        "backward": best(backward, 3) / config.update_period,
+        "optimiser": best(learner.optimiser.step, 3) / config.update_period,
+    }
+    total = sum(parts.values())
+    print(f"a step of the paper's agent: {1e3 * total:.1f} ms, {1 / total:.1f} steps/s")
+    for name, seconds in parts.items():
+        print(f"  {name}: {1e3 * seconds:.2f} ms, {seconds / total:.0%}")
+
+
+def scales() -> None:
+    for scale in ("smoke", "laptop", "paper"):
+        config = make_config("dqn-mmc-sr", scale=scale)
+        settings: dict[str, Any] = {"network": config.network, "width": config.width}
+        speed = float(np.median([ours("dqn-mmc-sr", **settings)() for _ in range(2)]))
+        print(f"dqn-mmc-sr --scale {scale}: {speed:.0f} steps/s on one core")
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "update": update, "peers": peers, "replay": replay, "profile": profile, "scales": scales,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    for name in arguments.parts or PARTS:
+        if name not in PARTS:
+            parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main()
