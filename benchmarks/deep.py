@@ -22,11 +22,12 @@ from gymnasium import spaces
 from torch.utils.flop_counter import FlopCounterMode
 
 from countless.deep.agents import make_config
+from countless.deep.cost import best_time, measure_cost, random_replay
 from countless.deep.device import Device
 from countless.deep.learner import Learner
 from countless.deep.losses import compute_losses
 from countless.deep.network import Spec
-from countless.deep.replay import Replay, bytes_needed
+from countless.deep.replay import bytes_needed
 from countless.deep.trainer import Trainer
 from countless.envs.atari import AtariGame
 
@@ -35,32 +36,11 @@ EPISODE = 1_000  # frames: short episodes, so that some end before the measureme
 ROUNDS, STEPS = 4, 400
 
 
-def best(work: Callable[[], Any], rounds: int) -> float:
-    """The shortest of several times, in seconds."""
-    times = []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return min(times)
-
-
-def filled_replay(slots: int = 2_000) -> Replay:
-    """A replay of random frames in episodes of a hundred steps."""
-    random = np.random.default_rng(0)
-    replay = Replay(1, slots, (84, 84))
-    for i in range(slots):
-        replay.append(
-            0, random.integers(0, 256, (84, 84), np.uint8), i % 18, 0.0, 2 | (i % 100 == 0)
-        )
-        if i % 100 == 99:
-            replay.finish(0, lambda extrinsic, intrinsic: extrinsic, 0.99, 0.0)
-    return replay
-
-
 def update() -> None:
     a, b = torch.randn(4096, 4096), torch.randn(4096, 4096)
-    batch = filled_replay().sample(32, np.random.default_rng(0))
+    batch = random_replay(AtariGame(GAME, 0), make_config("dqn")).sample(
+        32, np.random.default_rng(0)
+    )
     spec = Spec((84, 84), 18, pixels=True)
     for variant in ("paper", "authors"):
         learner = Learner(spec, make_config("dqn-mmc-sr", variant=variant), Device(), 0)
@@ -73,8 +53,8 @@ def update() -> None:
         # Turn and turn about, so that other work on the machine slows both.
         ours, limit = [], []
         for _ in range(6):
-            limit.append(best(lambda: a @ b, 1))
-            ours.append(best(lambda learner=learner: learner.update(batch), 1))
+            limit.append(best_time(lambda: a @ b, 1))
+            ours.append(best_time(lambda learner=learner: learner.update(batch), 1))
         rate, peak = flops / min(ours), 2 * 4096**3 / min(limit)
         print(
             f"update, {variant}: {1e3 * min(ours):.0f} ms, {flops / 1e9:.1f} GFLOP, "
@@ -161,13 +141,13 @@ def peers() -> None:
 
 
 def replay() -> None:
-    memory = filled_replay()
+    memory = random_replay(AtariGame(GAME, 0), make_config("dqn"))
     size = sum(
         getattr(memory, name).nbytes
         for name in ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
     )
     random = np.random.default_rng(0)
-    seconds = best(lambda: memory.sample(32, random), 200)
+    seconds = best_time(lambda: memory.sample(32, random), 200)
     print(
         f"replay: {size / memory.capacity:,.0f} bytes a transition, "
         f"{bytes_needed(10**6, 84 * 84) / 1e9:.2f} GB a million; a batch of 32 in "
@@ -177,38 +157,10 @@ def replay() -> None:
 
 def profile() -> None:
     """Milliseconds a step of the paper's agent, by part."""
-    config = make_config("dqn-mmc-sr", parameters={"epsilon": 0.1, "replay": 2_000})
-    game = AtariGame(GAME, 0)
-    learner = Learner(Spec((84, 84), 18, pixels=True), config, Device(), 0)
-    memory = filled_replay()
-    random = np.random.default_rng(0)
-    batch = memory.sample(32, random)
-    stacks = batch.observations
-    game.reset()
-    losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
-
-    def forward() -> None:
-        nonlocal losses
-        losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
-
-    def backward() -> None:
-        learner.optimiser.zero_grad(set_to_none=True)
-        losses.total.backward(retain_graph=True)
-
-    backward()
-    parts = {
-        "environment": best(lambda: [game.step(0) for _ in range(20)], 3) / 20,
-        "action": (1 - config.epsilon) * best(lambda: learner.greedy(stacks[:1]), 10),
-        "bonus": best(lambda: learner.bonuses(stacks), 3) / 32,
-        "replay": best(lambda: memory.sample(32, random), 50) / config.update_period,
-        "forward and losses": best(forward, 3) / config.update_period,
-        "backward": best(backward, 3) / config.update_period,
-        "optimiser": best(learner.optimiser.step, 3) / config.update_period,
-    }
-    total = sum(parts.values())
-    print(f"a step of the paper's agent: {1e3 * total:.1f} ms, {1 / total:.1f} steps/s")
-    for name, seconds in parts.items():
-        print(f"  {name}: {1e3 * seconds:.2f} ms, {seconds / total:.0%}")
+    cost = measure_cost(AtariGame(GAME, 0), make_config("dqn-mmc-sr"), Device(), rounds=4)
+    print(f"a step of the paper's agent: {1e3 * cost.step:.1f} ms, {1 / cost.step:.1f} steps/s")
+    for name, seconds in cost.parts.items():
+        print(f"  {name}: {1e3 * seconds:.2f} ms, {seconds / cost.step:.0%}")
 
 
 def scales() -> None:

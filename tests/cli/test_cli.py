@@ -11,6 +11,7 @@ import pytest
 
 from countless.cli.main import main
 from countless.experiments.catalog import EXPERIMENTS, GROUPS
+from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
 
 
 def call(capsys, *argv):
@@ -76,7 +77,11 @@ def test_list(capsys):
     content = document(capsys, "list")
     assert {entry["name"] for entry in content["agents"]} >= {"sarsa-sr", "optimal"}
     assert {entry["name"] for entry in content["envs"]} >= {"riverswim", "deepsea-N"}
-    assert {entry["name"] for entry in content["experiments"]} == {*EXPERIMENTS, *GROUPS}
+    assert {entry["name"] for entry in content["experiments"]} == {
+        *EXPERIMENTS,
+        *DEEP_EXPERIMENTS,
+        *GROUPS,
+    }
     _, out, _ = call(capsys, "list", "agents")
     assert "riverswim" not in out
 
@@ -112,7 +117,7 @@ def test_help_names_every_experiment(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])
     out = capsys.readouterr().out
-    for name in (*EXPERIMENTS, *GROUPS):
+    for name in (*EXPERIMENTS, *DEEP_EXPERIMENTS, *GROUPS):
         assert name in out
 
 

@@ -18,8 +18,9 @@ from countless.cli.options import given_parameters
 from countless.cli.show import PLAIN_EVERY, print_json, print_table
 from countless.cli.stopping import Patience
 from countless.core.errors import BadInput
-from countless.runs.deep import LAST, DeepJob, DeepResult, Status, Stopped, make_job
-from countless.runs.seeds import run_seeds
+from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, make_job
+from countless.runs.deep_folder import LAST
+from countless.runs.jobs import run_jobs
 
 OUT = Path("results/deep")
 
@@ -66,7 +67,7 @@ def run_patiently(jobs: list[DeepJob], out: Path, threads: int) -> list[DeepResu
     """Run with a progress bar; asked to stop, write checkpoints first."""
     with Patience() as patience, progress(jobs) as report:
         try:
-            return run_seeds(jobs, out, threads=threads, report=report, stop=patience.asked)
+            return run_jobs(jobs, out, threads=threads, report=report, stop=patience.asked)
         except Stopped:
             pass
     print(
@@ -129,7 +130,7 @@ def progress(jobs: list[DeepJob]) -> Iterator[Callable[[Status], None]]:
     tasks = {job.seed: bars.add_task("starting", total=job.frames, seed=job.seed) for job in jobs}
     with bars:
         yield lambda status: bars.update(
-            tasks[status.seed],
+            tasks[status.job.seed],
             completed=min(status.frames, jobs[0].frames),
             description=_words(status, warmup),
         )
@@ -139,9 +140,9 @@ def _lines(jobs: list[DeepJob], warmup: int) -> Callable[[Status], None]:
     last = {job.seed: time.monotonic() for job in jobs}
 
     def report(status: Status) -> None:
-        if time.monotonic() - last[status.seed] > PLAIN_EVERY:
-            last[status.seed] = time.monotonic()
+        if time.monotonic() - last[status.job.seed] > PLAIN_EVERY:
+            last[status.job.seed] = time.monotonic()
             words = _words(status, warmup)
-            print(f"{jobs[0].agent} seed {status.seed}: {words}", file=sys.stderr, flush=True)
+            print(f"{jobs[0].agent} seed {status.job.seed}: {words}", file=sys.stderr, flush=True)
 
     return report

@@ -7,8 +7,11 @@ from typing import Any
 
 from countless.analysis.tables import Table
 from countless.cli.show import print_json, print_table, print_text
+from countless.deep.agents import SUMMARIES as DEEP_SUMMARIES
+from countless.deep.config import FIELDS as DEEP_FIELDS
 from countless.envs.catalog import DOMAINS, OTHER_FORMS
 from countless.experiments.catalog import EXPERIMENTS, GROUPS
+from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
 from countless.tabular.agents import AGENTS, parameter_names
 
 
@@ -21,12 +24,17 @@ def command(arguments: argparse.Namespace) -> None:
                 "parameters": parameter_names(name),
             }
             for name, kind in AGENTS.items()
+        ]
+        + [
+            {"name": name, "summary": summary, "parameters": list(DEEP_FIELDS)}
+            for name, summary in DEEP_SUMMARIES.items()
         ],
         "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
         "experiments": [
             {"name": name, "summary": experiment.summary}
             for name, experiment in EXPERIMENTS.items()
         ]
+        + [{"name": name, "summary": table.summary} for name, table in DEEP_EXPERIMENTS.items()]
         + [{"name": name, "summary": ", ".join(group)} for name, group in GROUPS.items()],
     }
     wanted = [arguments.what] if arguments.what else list(lists)

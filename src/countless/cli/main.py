@@ -43,7 +43,11 @@ EXPERIMENTS = (
     "figure2",
     "theorem1",
     "elsewhere",
+    "table3",
+    "table4",
+    "ablations",
     "tabular",
+    "deep",
 )
 
 
@@ -125,6 +129,15 @@ def build_parser() -> argparse.ArgumentParser:
     reproduce.add_argument(
         "--seed", type=int, default=0, help="seed of the fresh runs (default: 0)"
     )
+    deep = reproduce.add_argument_group("table3, table4, ablations")
+    deep.add_argument(
+        "--scale",
+        default="smoke",
+        metavar="smoke|laptop|paper",
+        help="how much of the paper's frames and network (default: smoke, minutes)",
+    )
+    deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
+    deep.add_argument("--seeds", nargs="+", type=int, default=[0], help="default: 0")
     add_out(reproduce, "results", "where records and figures are kept")
 
     report = command("report", "one self-contained HTML page of all that was reproduced")
@@ -132,6 +145,17 @@ def build_parser() -> argparse.ArgumentParser:
         "results", nargs="?", default="results", help="the folder of records (default: results)"
     )
     add_out(report, "report", "the folder to write report.html to")
+
+    watch = command(
+        "watch",
+        "a video of a deep run: game, prediction, value, bonus",
+        epilog="  countless watch results/deep/dqn-mmc-sr/MontezumaRevenge/seed-0",
+    )
+    watch.add_argument("run", metavar="RUN", help="the run's folder")
+    watch.add_argument("--steps", type=int, default=1_000, help="at most (default: 1,000)")
+    watch.add_argument("--epsilon", type=float, default=0.01, help="default: 0.01")
+    watch.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
+    add_out(watch, None, "the video (default: watch.mp4 in the run's folder)")
 
     command("doctor", "what is installed, and how fast it runs here")
     return parser

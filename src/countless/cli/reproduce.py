@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from countless.cli.show import Bars, print_json, print_table, print_text
+from countless.cli.stopping import Patience
+from countless.core.errors import BadInput
+from countless.core.params import check_choice
 from countless.core.records import ensure_folder
 from countless.core.seeding import check_seed
+from countless.deep.agents import SCALES, require_deep
 from countless.experiments.catalog import EXPERIMENTS, members
+from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+from countless.experiments.deep_published import GAMES
+from countless.experiments.deep_table import DeepTable, Plan
 from countless.experiments.section import Section
 from countless.runs.study import check_whole
 
@@ -21,9 +29,12 @@ def command(arguments: argparse.Namespace) -> None:
     sections = []
     try:
         for name in names:
-            experiment = EXPERIMENTS[name]
-            experiment.run(results / name, arguments.runs, arguments.seed, Bars())
-            section = experiment.show(results / name)
+            if name in DEEP_EXPERIMENTS:
+                section = _deep(DEEP_EXPERIMENTS[name], results, arguments)
+            else:
+                experiment = EXPERIMENTS[name]
+                experiment.run(results / name, arguments.runs, arguments.seed, Bars())
+                section = experiment.show(results / name)
             sections.append(section)
             if not arguments.json:
                 print_section(section)
@@ -35,6 +46,28 @@ def command(arguments: argparse.Namespace) -> None:
         raise
     if arguments.json:
         print_json({"sections": [section.to_json() for section in sections]})
+
+
+def _deep(table: DeepTable, results: Path, arguments: argparse.Namespace) -> Section:
+    """Run a table of deep agents; asked to stop, write checkpoints first."""
+    require_deep()
+    from countless.envs.atari import game_name
+    from countless.runs.deep import Stopped
+
+    games = table.games if arguments.games is None else tuple(map(game_name, arguments.games))
+    unknown = [game for game in games if game not in GAMES]
+    if unknown:
+        raise BadInput(f"the paper's games are {', '.join(GAMES)}, not {unknown[0]}")
+    check_choice("--scale", arguments.scale, tuple(SCALES))
+    seeds = tuple(check_seed(seed) for seed in arguments.seeds)
+    plan = Plan(arguments.scale, tuple(g for g in games if g in table.games), seeds)
+    if plan.games:
+        with Patience() as patience:
+            try:
+                table.run(results, plan, Bars(), patience.asked)
+            except Stopped:
+                raise patience.reason() from None
+    return table.show(results)
 
 
 def print_section(section: Section) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from countless.core.errors import CountlessError, unknown_name
 from countless.experiments import elsewhere, figure2, table1, table2, table5, table6, theorem1
+from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
 from countless.experiments.section import Experiment, Section
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -19,7 +20,8 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 # What `make reproduce` runs; the rest by its own name.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "tabular": ("table1", "table2", "table5", "table6", "figure2", "theorem1")
+    "tabular": ("table1", "table2", "table5", "table6", "figure2", "theorem1"),
+    "deep": tuple(DEEP_EXPERIMENTS),
 }
 
 
@@ -27,9 +29,9 @@ def members(name: str) -> tuple[str, ...]:
     """The experiments that `name` stands for: itself, or those of a group."""
     if name in GROUPS:
         return GROUPS[name]
-    if name in EXPERIMENTS:
+    if name in EXPERIMENTS or name in DEEP_EXPERIMENTS:
         return (name,)
-    raise unknown_name("experiment", name, [*EXPERIMENTS, *GROUPS])
+    raise unknown_name("experiment", name, [*EXPERIMENTS, *DEEP_EXPERIMENTS, *GROUPS])
 
 
 def finished_sections(results: Path) -> list[Section]:
@@ -38,6 +40,9 @@ def finished_sections(results: Path) -> list[Section]:
     for name, experiment in EXPERIMENTS.items():
         if (results / name / "made.json").is_file():
             sections.append(experiment.show(results / name))
+    for name, table in DEEP_EXPERIMENTS.items():
+        if (results / name / "made.json").is_file():
+            sections.append(table.show(results))
     if not sections:
         raise CountlessError(
             f"{results} holds no finished experiment; make some with `countless reproduce tabular`"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
-from countless.core.records import ensure_folder, read_json, versions, write_json
+from countless.core.records import read_json
 from countless.core.seeding import check_seed, derived_seed
 from countless.deep import checkpoint
 from countless.deep.config import DeepConfig
@@ -26,8 +25,15 @@ from countless.deep.trainer import Finished, Moment, Trainer
 from countless.deep.writers import EpisodeLog, Events
 from countless.envs.game import Game
 from countless.envs.games import game_label, make_game
+from countless.runs.deep_folder import (
+    LAST,
+    finished_episodes,
+    mark_finished,
+    open_folder,
+    performance,
+    read_episodes,
+)
 
-LAST = 100  # performance is the mean of the last 100 episodes
 REPORT_EVERY = 0.5  # seconds
 HEADROOM = 1.5e9  # bytes for the network and its activations
 
@@ -43,9 +49,10 @@ class DeepJob:
     frames: int
     device: Device = field(default_factory=Device)
     save_every: float = 600.0
+    label: str = ""  # the folder's name, where it is not the agent's
 
     def folder(self, out: Path) -> Path:
-        return out / self.agent / game_label(self.env) / f"seed-{self.seed}"
+        return out / (self.label or self.agent) / game_label(self.env) / f"seed-{self.seed}"
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -61,7 +68,7 @@ class DeepJob:
 class Status:
     """How a run stands, for whoever shows it."""
 
-    seed: int
+    job: DeepJob
     warm: int
     frames: int
     frames_per_second: float
@@ -88,8 +95,7 @@ class DeepResult:
     @property
     def performance(self) -> float | None:
         """The mean of the last 100 episodes; None before the first one ends."""
-        last = self.scores[-LAST:]
-        return float(np.mean(last)) if last else None
+        return performance(self.episodes)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -123,10 +129,10 @@ def run_deep(
     if job.frames < 1:
         raise BadInput(f"frames must be at least 1, not {job.frames}")
     folder = job.folder(out)
-    finished = read_finished(folder, job)
+    finished = finished_episodes(folder, job.identity(), job.frames)
     if finished is not None:
         return DeepResult(job, folder, finished, 0.0, None)
-    open_folder(folder, job)
+    open_folder(folder, job.identity())
     trainer = make_trainer(job)
     check_room(folder, trainer, job)
     began = time.perf_counter()
@@ -139,7 +145,7 @@ def run_deep(
         _go_on(job, folder, trainer, log, events, report, stop)
     seconds = time.perf_counter() - began
     steps = trainer.step - first
-    write_json(folder / "finished.json", {"frames": job.frames, "step": trainer.step})
+    mark_finished(folder, job.frames, trainer.step)
     speed = steps / seconds if steps else None
     return DeepResult(job, folder, read_episodes(folder, job.frames), seconds, speed)
 
@@ -220,7 +226,7 @@ class _Watch:
         self._then, self._frames = now, played
         self._report(
             Status(
-                seed=self._job.seed,
+                job=self._job,
                 warm=moment.warm,
                 frames=moment.frames,
                 frames_per_second=self._speed,
@@ -276,51 +282,20 @@ def check_room(folder: Path, trainer: Trainer, job: DeepJob) -> None:
         )
 
 
-def open_folder(folder: Path, job: DeepJob) -> None:
-    """Make the run's folder, or see that it is this run's."""
-    ensure_folder(folder)
-    path = folder / "config.json"
-    identity = json.loads(json.dumps(job.identity()))
-    if path.exists():
-        there = read_json(path)
-        if there is None:
-            raise BadInput(f"{path} cannot be read; remove the folder to start afresh")
-        differing = _differences(there, identity)
-        if differing:
-            raise BadInput(
-                f"{folder} holds a run of another configuration ({differing}); give another "
-                "folder with --out, or the same settings"
-            )
-    else:
-        write_json(path, identity | {"versions": versions()})
-
-
-def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
-    pairs = [(name, there.get(name), here[name]) for name in here if name != "config"]
-    config = there.get("config", {})
-    pairs += [(name, config.get(name), value) for name, value in here["config"].items()]
-    told = [f"{name} {old}, now {new}" for name, old, new in pairs if old != new]
-    return ", ".join(told)
-
-
-def read_finished(folder: Path, job: DeepJob) -> list[dict[str, Any]] | None:
-    """The episodes of a run that has reached its frames already, or None."""
-    finished, config = read_json(folder / "finished.json"), read_json(folder / "config.json")
-    if finished is None or config is None or finished["frames"] < job.frames:
-        return None
-    if _differences(config, json.loads(json.dumps(job.identity()))):
-        return None
-    return read_episodes(folder, job.frames)
-
-
-def read_episodes(folder: Path, frames: int | None = None) -> list[dict[str, Any]]:
-    """The episodes of a run, those that ended within `frames`."""
-    try:
-        lines = (folder / "episodes.jsonl").read_text().splitlines()
-    except OSError:
-        return []
-    episodes = [json.loads(line) for line in lines]
-    return [e for e in episodes if frames is None or e["total_frames"] <= frames]
+def open_run(folder: Path) -> tuple[DeepJob, Trainer]:
+    """A run from its folder, as its checkpoint left it, with a replay too small to learn from."""
+    kept = read_json(folder / "config.json")
+    there = checkpoint.find(folder / "checkpoint")
+    if kept is None or there is None:
+        raise BadInput(f"{folder} holds no run with a checkpoint; name a folder like .../seed-0")
+    settings = kept["config"] | {"norm": float(kept["config"]["norm"]), "envs": 1}
+    config = replace(DeepConfig(**settings), replay=1_000)
+    job = DeepJob(kept["agent"], kept["env"], config, kept["seed"], 0)
+    trainer = make_trainer(job)
+    state = checkpoint.read_state(there)
+    checkpoint.load_learner(there, trainer)
+    trainer.frames = int(state["counters"]["frames"])
+    return job, trainer
 
 
 def make_job(
@@ -335,6 +310,7 @@ def make_job(
     precision: str = "float32",
     compile: bool = False,
     parameters: dict[str, Any] | None = None,
+    label: str = "",
 ) -> DeepJob:
     """A job by name; frames not given are the scale's."""
     from countless.deep.agents import FRAMES, make_config
@@ -347,4 +323,5 @@ def make_job(
         check_seed(seed),
         FRAMES[scale] if frames is None else int(frames),
         make_device(device, precision, compile),
+        label=label,
     )

@@ -1,4 +1,4 @@
-"""Several seeds of a deep run at once: a process each, with threads of its own."""
+"""Several deep runs at once: a process each, with threads of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Failed:
     stopped: bool = False
 
 
-def run_seeds(
+def run_jobs(
     jobs: list[DeepJob],
     out: Path,
     *,
@@ -73,7 +73,7 @@ def _listen(
     except queue.Empty:
         for i, process in list(running.items()):
             if process.exitcode is not None and messages.empty():
-                ended[i] = _Failed(f"the process of a seed died (exit code {process.exitcode})")
+                ended[i] = _Failed(f"the process of a run died (exit code {process.exitcode})")
                 del running[i]
         return
     if isinstance(message, Status):
@@ -104,5 +104,5 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
     except Stopped:
         messages.put((i, _Failed("", stopped=True)))
     except CountlessError as error:
-        where = f"seed {job.seed}: {error}"
+        where = f"{job.agent} in {job.env}, seed {job.seed}: {error}"
         messages.put((i, _Failed(where, bad_input=isinstance(error, BadInput))))

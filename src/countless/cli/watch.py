@@ -1,0 +1,32 @@
+"""countless watch RUN."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from countless.cli.show import Bars, print_json, print_text
+from countless.core.errors import BadInput
+from countless.deep.agents import require_deep
+
+
+def command(arguments: argparse.Namespace) -> None:
+    require_deep()
+    from countless.deep.watch import play, write_video
+    from countless.runs.deep import open_run
+
+    folder = Path(arguments.run)
+    if arguments.steps < 1 or not 0.0 <= arguments.epsilon <= 1.0:
+        raise BadInput("--steps must be at least 1 and --epsilon lie in [0, 1]")
+    job, trainer = open_run(folder)
+    out = arguments.out or folder / "watch.mp4"
+    if out.suffix != ".mp4":
+        raise BadInput(f"the video is an MP4: name it {out.with_suffix('.mp4')}")
+    scenes = play(trainer, arguments.epsilon, arguments.steps, arguments.seed)
+    title = f"{job.agent} in {job.env}, seed {job.seed}, {trainer.frames:,} frames"
+    rate = 60.0 / job.config.frame_skip
+    count = write_video(out, scenes, title, job.config.beta, rate, arguments.steps, Bars())
+    if arguments.json:
+        print_json({"video": str(out), "steps": count})
+    else:
+        print_text(f"{out}: {count:,} steps of {title}")

@@ -1,0 +1,73 @@
+"""The folder of a deep run: its configuration, its episodes, whether it is finished."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from countless.core.errors import BadInput
+from countless.core.records import ensure_folder, read_json, versions, write_json
+
+LAST = 100  # performance is the mean of the last 100 episodes
+
+
+def open_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Make a run's folder, or see that it is this run's."""
+    ensure_folder(folder)
+    path = folder / "config.json"
+    if not path.exists():
+        write_json(path, identity | {"versions": versions()})
+        return
+    there = read_json(path)
+    if there is None:
+        raise BadInput(f"{path} cannot be read; remove the folder to start afresh")
+    differing = differences(there, identity)
+    if differing:
+        raise BadInput(
+            f"{folder} holds a run of another configuration ({differing}); give another folder "
+            "with --out, or the same settings"
+        )
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> str:
+    """What one configuration says otherwise than another: "beta 0.05, now 0.1"."""
+    here = json.loads(json.dumps(here))
+    pairs = [(name, there.get(name), here[name]) for name in here if name != "config"]
+    config = there.get("config", {})
+    pairs += [(name, config.get(name), value) for name, value in here["config"].items()]
+    return ", ".join(f"{name} {old}, now {new}" for name, old, new in pairs if old != new)
+
+
+def mark_finished(folder: Path, frames: int, step: int) -> None:
+    write_json(folder / "finished.json", {"frames": frames, "step": step})
+
+
+def finished_episodes(
+    folder: Path, identity: dict[str, Any], frames: int
+) -> list[dict[str, Any]] | None:
+    """The episodes of a run that has reached `frames` already, or None."""
+    finished, config = read_json(folder / "finished.json"), read_json(folder / "config.json")
+    if finished is None or config is None or finished["frames"] < frames:
+        return None
+    return None if differences(config, identity) else read_episodes(folder, frames)
+
+
+def read_episodes(folder: Path, frames: int | None = None) -> list[dict[str, Any]]:
+    """The episodes of a run, those that ended within `frames`."""
+    try:
+        lines = (folder / "episodes.jsonl").read_text().splitlines()
+    except OSError:
+        return []
+    episodes = [json.loads(line) for line in lines]
+    return [e for e in episodes if frames is None or e["total_frames"] <= frames]
+
+
+def performance(episodes: list[dict[str, Any]]) -> float | None:
+    """The mean score of the last 100 episodes; None before the first one ends.
+
+    >>> performance([{"score": 1.0}, {"score": 4.0}])
+    2.5
+    """
+    last = [float(episode["score"]) for episode in episodes[-LAST:]]
+    return sum(last) / len(last) if last else None
