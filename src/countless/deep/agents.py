@@ -18,7 +18,7 @@ SUMMARIES = {
 
 _PLAIN = {"sr": "off", "reconstruction": "off", "bonus": "off"}
 AGENTS: dict[str, dict[str, Any]] = {
-    "dqn": _PLAIN | {"network": "nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
+    "dqn": _PLAIN | {"network": "auto-nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
     "dqn-mmc": _PLAIN,
     "dqn-mmc-sr": {},
 }
@@ -45,11 +45,11 @@ BETAS = {1.0: 0.05, 2.0: 0.025}
 
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
-        "width": 0.125, "replay": 5_000, "warmup": 400, "target_period": 400,
+        "network": "auto-nature", "width": 0.25, "replay": 5_000, "warmup": 400, "target_period": 400,
         "epsilon_steps": 1_000, "max_frames": 1_000,
     },
     "laptop": {
-        "width": 0.125, "replay": 100_000, "warmup": 5_000, "target_period": 4_000,
+        "network": "auto-nature", "width": 0.5, "replay": 100_000, "warmup": 5_000, "target_period": 4_000,
         "epsilon_steps": 100_000,
     },
     "paper": {},

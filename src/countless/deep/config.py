@@ -9,7 +9,7 @@ from countless.core.errors import BadInput
 from countless.core.params import choice, real, validate, whole
 
 SWITCH = ("on", "off")
-NETWORKS = ("auto", "oh", "nature", "small", "mlp")
+NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,9 @@ class DeepConfig:
     )
     # Network
     network: str = choice(
-        "auto", "layers; auto: by the observation (oh for Atari, small, mlp)", NETWORKS
+        "auto",
+        "layers; auto: oh for frames of 84 x 84, else small or mlp; auto-nature: nature for them",
+        NETWORKS,
     )
     width: float = real(1.0, "multiplies the number of channels and units", "(0, 4]")
     history: int = whole(4, "frames in an observation", "[1, 16]")

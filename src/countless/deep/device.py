@@ -10,12 +10,25 @@ from typing import Any
 
 import numpy as np
 import torch
+from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from countless.core.errors import BadInput
 
 PRECISIONS = ("float32", "bfloat16")
+LEVEL = 1.0 / 255.0  # a grey level
+
+
+@njit(nogil=True, cache=True)
+def _interleave(levels, out):  # type: ignore[no-untyped-def]
+    """out[b, i, c] = levels[b, c, i] / 255."""
+    size, history, places = levels.shape
+    level = np.float32(LEVEL)
+    for b in range(size):
+        for c in range(history):
+            for i in range(places):
+                out[b, i, c] = levels[b, c, i] * level
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,24 @@ class Device:
     @property
     def torch(self) -> torch.device:
         return torch.device(self.name)
+
+    def observations(self, array: NDArray[Any]) -> Tensor:
+        """Observations (B, history, ...) there, ready for a network.
+
+        Grey levels become numbers in [0, 1], channels last: on the CPU in one pass over them, else
+        on the device, where they arrive as bytes.
+        """
+        if self.torch.type == "cpu" and array.dtype == np.uint8 and array.ndim == 4:
+            size, history, *sides = array.shape
+            out = np.empty((size, *sides, history), np.float32)
+            _interleave(array.reshape(size, history, -1), out.reshape(size, -1, history))
+            return torch.from_numpy(out).permute(0, 3, 1, 2)
+        tensor = self.tensor(array)
+        if array.dtype == np.uint8:
+            tensor = tensor.to(torch.float32).mul_(LEVEL)
+        if tensor.dim() == 4:
+            tensor = tensor.contiguous(memory_format=torch.channels_last)
+        return tensor
 
     def tensor(self, array: NDArray[Any]) -> Tensor:
         """An array there; from pinned memory and asynchronously where the device has its own."""

@@ -79,8 +79,9 @@ class Learner:
         """A batch on the device."""
         move = self.device.tensor
         return Tensors(
-            observations=move(batch.observations),
-            next_observations=move(batch.next_observations),
+            observations=self.device.observations(batch.observations),
+            next_observations=self.device.observations(batch.next_observations),
+            next_frames=move(batch.next_observations[:, -1].astype(np.float32)),
             actions=move(batch.actions),
             extrinsic=move(batch.extrinsic),
             intrinsic=move(batch.intrinsic),
@@ -95,7 +96,7 @@ class Learner:
     def greedy(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """The best actions (B,) of observations (B, history, ...)."""
         with self.device.autocast():
-            values = self.network.values(self.device.tensor(observations))
+            values = self.network.values(self.device.observations(observations))
         actions: NDArray[np.int64] = values.argmax(1).cpu().numpy()
         return actions
 
@@ -103,18 +104,18 @@ class Learner:
     def bonuses(self, observations: NDArray[Any]) -> Floats:
         """1 / ||psi(s)|| under the target network."""
         with self.device.autocast():
-            norms = self.target.sr_norm(self.device.tensor(observations))
+            norms = self.target.sr_norm(self.device.observations(observations))
         return as_numpy(sr_bonus(norms))
 
     @torch.inference_mode()
     def value_after(self, observations: NDArray[Any]) -> float:
         """The target network's value of one observation."""
-        return float(self.target.values(self.device.tensor(observations)).amax())
+        return float(self.target.values(self.device.observations(observations)).amax())
 
     @torch.inference_mode()
     def look(self, observation: NDArray[Any], action: int) -> View:
         """Values, ||psi|| under the target network and the predicted next frame."""
-        seen = self.device.tensor(observation[None])
+        seen = self.device.observations(observation[None])
         _, phi = self.network.features(seen)
         taken = torch.tensor([action], device=self.device.torch)
         net = self.network

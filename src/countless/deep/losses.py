@@ -23,10 +23,11 @@ BONUS_LIMIT = 1.0  # of beta / ||psi||: psi = 0 gives no infinite reward
 
 
 class Tensors(NamedTuple):
-    """A batch on the device: observations (B, history, ...), the rest (B,)."""
+    """A batch on the device: observations (B, history, ...), frames (B, ...), the rest (B,)."""
 
     observations: Tensor
     next_observations: Tensor
+    next_frames: Tensor  # the newest of each next observation, in its own units
     actions: Tensor
     extrinsic: Tensor
     intrinsic: Tensor
@@ -74,22 +75,17 @@ def compute_targets(target: Network, batch: Tensors, config: DeepConfig) -> Targ
     learns_sr = config.sr == "on" and config.w_sr > 0.0
     anew = config.bonus == "sr" and config.bonus_from == "sampled"
     now_too = anew or (learns_sr and config.sr_target == "current")
-    size = len(batch.actions)
-    seen = batch.next_observations
-    if now_too:
-        seen = torch.cat((batch.next_observations, batch.observations))
-    raw, phi = target.features(seen)
-    value = target.q(phi[:size]).amax(1)
+    raw_next, phi_next = target.features(batch.next_observations)
+    raw, phi = target.features(batch.observations) if now_too else (raw_next, phi_next)
     intrinsic = batch.intrinsic
     if anew:
-        psi = target.psi(raw[size:], phi[size:])
-        intrinsic = sr_bonus(torch.linalg.vector_norm(psi, target.norm, 1))
+        intrinsic = sr_bonus(torch.linalg.vector_norm(target.psi(raw, phi), target.norm, 1))
     sr = None
     if learns_sr:
-        start = phi[size:] if config.sr_target == "current" else phi[:size]
-        ahead = target.psi(raw[:size], phi[:size])
-        sr = start + (config.gamma * (1.0 - batch.done)).unsqueeze(1) * ahead
-    return Targets(value, sr, intrinsic)
+        start = phi if config.sr_target == "current" else phi_next
+        discounts = (config.gamma * (1.0 - batch.done)).unsqueeze(1)
+        sr = start + discounts * target.psi(raw_next, phi_next)
+    return Targets(target.q(phi_next).amax(1), sr, intrinsic)
 
 
 def compute_losses(network: Network, target: Network, batch: Tensors, config: DeepConfig) -> Losses:
@@ -107,8 +103,7 @@ def compute_losses(network: Network, target: Network, batch: Tensors, config: De
         sr = F.mse_loss(network.psi(raw, phi), targets.sr)
         total = total + config.w_sr * sr
     if network.decoder is not None and config.w_reconstruction > 0.0:
-        seen = batch.next_observations[:, -1].to(torch.float32)
-        reconstruction = F.mse_loss(network.predict(phi, batch.actions), seen)
+        reconstruction = F.mse_loss(network.predict(phi, batch.actions), batch.next_frames)
         total = total + config.w_reconstruction * reconstruction
     return Losses(total, td, sr, reconstruction, q.detach().mean())
 
