@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
+import math
 import time
 
 from countless.analysis.tables import Table
 from countless.cli.show import print_json, print_table
+from countless.core.errors import BadInput
+from countless.core.memory import available_memory
 from countless.core.records import versions
+from countless.deep.agents import require_deep
+from countless.deep.config import DeepConfig
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEP_RUNS, SWEEPS
 from countless.tabular.agents import make_agent
@@ -28,6 +32,7 @@ def command(arguments: argparse.Namespace) -> None:
         "sarsa-sr in riverswim": f"{speed / 1e6:.0f} million steps/s",
         "the published sweep": f"about {sweep_steps / speed:.0f} to "
         f"{3 * sweep_steps / speed:.0f} s, under 1 GB of memory",
+        "deep agents": _deep(),
     }
     if arguments.json:
         print_json({"facts": facts, "steps_per_second": speed})
@@ -47,7 +52,20 @@ def _speed() -> tuple[float, float]:
 
 
 def _memory() -> str:
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return "unknown"
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return f"{total / 2**30:.0f} GiB"
+    free = available_memory()
+    return "unknown" if math.isinf(free) else f"{free / 1e9:.0f} GB free"
+
+
+def _deep() -> str:
+    """Whether the deep agents would run here, where, and whether the paper's replay fits."""
+    try:
+        require_deep()
+    except BadInput as error:
+        return str(error)
+    from countless.deep.device import available
+    from countless.deep.replay import bytes_needed
+
+    needed = bytes_needed(DeepConfig().replay, 84 * 84)
+    fits = "fits" if needed < available_memory() else "does not fit"
+    where = ", ".join(reversed(available()))
+    return f"on {where}; the paper's replay of {needed / 1e9:.1f} GB {fits}"

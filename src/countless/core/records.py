@@ -84,7 +84,9 @@ def read_table(path: Path) -> pyarrow.Table | None:
 
 def versions() -> dict[str, str]:
     """The versions that a record depends on."""
-    packages = ("countless", "numpy", "numba", "gymnasium")
-    return {"python": platform.python_version()} | {
-        package: metadata.version(package) for package in packages
-    }
+    packages = ("countless", "numpy", "numba", "gymnasium", "torch", "ale-py")
+    found = {"python": platform.python_version()}
+    for package in packages:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found

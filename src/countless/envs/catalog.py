@@ -44,7 +44,10 @@ DOMAINS: tuple[Domain, ...] = (
     Domain("fourrooms", "104 cells in four rooms, goal in the far corner", domains.fourrooms),
 )
 
-OTHER_FORMS = "or a path to an .mdp file, or a Gymnasium id with a model (FrozenLake-v1)"
+OTHER_FORMS = (
+    "or a path to an .mdp file, or a Gymnasium id with a model (FrozenLake-v1); deep agents also "
+    "play Atari games by name (MontezumaRevenge) and any Gymnasium id with discrete actions"
+)
 
 
 def paper_domain(mdp: MDP) -> str:
