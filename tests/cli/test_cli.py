@@ -76,6 +76,7 @@ def test_list(capsys):
     content = document(capsys, "list")
     assert {entry["name"] for entry in content["agents"]} >= {"sarsa-sr", "optimal"}
     assert {entry["name"] for entry in content["envs"]} >= {"riverswim", "deepsea-N"}
+    assert {entry["name"] for entry in content["bonuses"]} >= {"sr-norm", "ssr", "counts"}
     assert {entry["name"] for entry in content["experiments"]} == {*EXPERIMENTS, *GROUPS}
     _, out, _ = call(capsys, "list", "agents")
     assert "riverswim" not in out

@@ -15,7 +15,7 @@ from countless.core.errors import BadInput
 
 
 class Parameters(Protocol):
-    """A frozen dataclass whose fields were made by `real` and `choice`."""
+    """A frozen dataclass whose fields were made by `real`, `whole` and `choice`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -42,6 +42,12 @@ def real(default: float, text: str, interval: str) -> Any:
     return field(default=default, metadata={"help": text, "interval": Interval(interval)})
 
 
+def whole(default: int, text: str, interval: str) -> Any:
+    """A field of whole numbers inside `interval`."""
+    metadata = {"help": text, "interval": Interval(interval), "whole": True}
+    return field(default=default, metadata=metadata)
+
+
 def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
     """A field that takes one of a few words."""
     return field(default=default, metadata={"help": text, "choices": choices})
@@ -60,6 +66,18 @@ def check_real(name: str, value: object, interval: Interval) -> float:
     return number
 
 
+def check_whole(name: str, value: object, interval: Interval) -> int:
+    """`value` as an int inside `interval`, or a `BadInput`; 3.0 is 3, 3.5 is an error.
+
+    >>> check_whole("size", 42.0, Interval("[1, inf)"))
+    42
+    """
+    number = check_real(name, value, interval)
+    if number != math.floor(number):
+        raise BadInput(f"{name} must be a whole number in {interval.text}, not {number:g}")
+    return int(number)
+
+
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """`value` if it is one of `choices`, or a `BadInput` that lists them."""
     if value not in choices:
@@ -71,7 +89,10 @@ def validate(parameters: Parameters) -> None:
     """Check every field of a frozen dataclass and store numbers as floats; call in `__post_init__`."""
     for item in fields(parameters):
         value = getattr(parameters, item.name)
-        if "interval" in item.metadata:
+        if "whole" in item.metadata:
+            count = check_whole(item.name, value, item.metadata["interval"])
+            object.__setattr__(parameters, item.name, count)
+        elif "interval" in item.metadata:
             number = check_real(item.name, value, item.metadata["interval"])
             object.__setattr__(parameters, item.name, number)
         else:
@@ -79,6 +100,6 @@ def validate(parameters: Parameters) -> None:
 
 
 def default_of(item: Field[Any]) -> float | str:
-    """The default of a field made by `real` or `choice`."""
+    """The default of a field made by `real`, `whole` or `choice`."""
     assert item.default is not MISSING
     return cast("float | str", item.default)
