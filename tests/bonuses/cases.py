@@ -42,6 +42,8 @@ CASES = [
     Case("counts", 7),
     Case("counts", (5,)),
     Case("counts", (2, 12, 12)),
+    Case("cts", (12, 12), {"size": 6}),
+    Case("cts", (2, 15, 20), {"size": 6}),
     Case("ssr", 7),
     Case("ssr", 7, {"form": "inverse"}),
     Case("sr-norm", 7),

@@ -43,6 +43,7 @@ class BonusKind:
 # Modules are imported when their bonus is asked for: torch is slow, and may not be there.
 _BUILT_IN = {
     "counts": "countless.bonuses.counts",
+    "cts": "countless.bonuses.cts",
     "sr-norm": "countless.bonuses.sr_norm",
     "ssr": "countless.bonuses.ssr",
 }
