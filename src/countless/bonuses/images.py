@@ -15,7 +15,7 @@ def newest_frame(images: NDArray[Any]) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=16)
-def _overlap(source: int, target: int) -> NDArray[np.float64]:
+def overlap(source: int, target: int) -> NDArray[np.float64]:
     """(target, source): which share of each target cell each source cell covers."""
     edges = np.arange(target + 1) * (source / target)
     low = np.maximum(edges[:-1, None], np.arange(source)[None, :])
@@ -40,7 +40,7 @@ def area_mean(frames: NDArray[Any], size: int) -> NDArray[Any]:
                 sums += frames[:, y::high, x::wide]
         return sums / np.float32(high * wide)
     resized: NDArray[Any] = (
-        _overlap(height, size) @ frames.astype(np.float64) @ _overlap(width, size).T
+        overlap(height, size) @ frames.astype(np.float64) @ overlap(width, size).T
     )
     return resized
 
