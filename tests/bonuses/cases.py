@@ -44,6 +44,7 @@ CASES = [
     Case("counts", (2, 12, 12)),
     Case("cts", (12, 12), {"size": 6}),
     Case("cts", (2, 15, 20), {"size": 6}),
+    Case("pixelcnn", (2, 15, 20), {"size": 6, "maps": 4, "most": np.inf}),
     Case("rnd", 7, {"warm_up": 0, "features": 32}, in_order=False),
     Case("rnd", (5,), {"warm_up": 4, "features": 32, "keep": 0.5}, in_order=False),
     Case("rnd", (2, 40, 36), {"warm_up": 0, "features": 32, "size": 36}, in_order=False),

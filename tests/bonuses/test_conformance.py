@@ -113,10 +113,8 @@ def test_compute_of_a_batch_is_compute_of_its_rows(case):
     np.testing.assert_allclose(bonus.compute(observations, features), singles, rtol=1e-4)
 
 
-@every_case
+@pytest.mark.parametrize("case", [case for case in CASES if case.in_order], ids=str)
 def test_observe_of_a_batch_is_observe_of_its_rows(case):
-    if not case.in_order:
-        pytest.skip("learns from a batch as a whole")
     together, apart = case.make(), case.make()
     given = transition(case, 6)
     batch = together.observe(

@@ -91,6 +91,14 @@ def test_the_tabular_bonuses_live_without_torch():
         "from countless.bonuses import make_bonus\n"
         "for name in ('counts', 'sr-norm', 'ssr'):\n"
         "    print(make_bonus(name, 3).observe([1]).shape)\n"
+        "for name in ('rnd', 'pixelcnn'):\n"
+        "    try:\n"
+        "        make_bonus(name, (84, 84))\n"
+        "    except Exception as error:\n"
+        "        print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "(1,)\n" * 3
+    *shapes, rnd, pixelcnn = done.stdout.splitlines()
+    assert shapes == ["(1,)"] * 3
+    assert rnd == "rnd needs PyTorch: pip install 'countless[deep]'"
+    assert pixelcnn == "pixelcnn needs PyTorch: pip install 'countless[deep]'"

@@ -44,6 +44,7 @@ class BonusKind:
 _BUILT_IN = {
     "counts": "countless.bonuses.counts",
     "cts": "countless.bonuses.cts",
+    "pixelcnn": "countless.bonuses.pixelcnn",
     "rnd": "countless.bonuses.rnd",
     "sr-norm": "countless.bonuses.sr_norm",
     "ssr": "countless.bonuses.ssr",
