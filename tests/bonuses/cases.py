@@ -38,6 +38,9 @@ class Case:
         return values, features
 
 
+# Off zero from the first update on, so that there is something to see.
+SMALL = {"features": 12, "width": 16, "target_period": 1, "floor": 1e-6}
+
 CASES = [
     Case("counts", 7),
     Case("counts", (5,)),
@@ -52,4 +55,9 @@ CASES = [
     Case("ssr", 7, {"form": "inverse"}),
     Case("sr-norm", 7),
     Case("sr-norm", 7, {"norm": 2.0, "eta": 0.5}),
+    Case("sr-norm", 7, {"form": "network", **SMALL}, in_order=False),
+    Case("sr-norm", (5,), {"norm": 2.0, **SMALL, "target": "next"}, in_order=False),
+    Case("sr-norm", (2, 40, 36), {**SMALL}, in_order=False),
+    Case("sr-norm", (40, 40), {**SMALL, "reconstruction": "no"}, in_order=False),
+    Case("sr-norm", 7, {"form": "features", **SMALL}, features=12, in_order=False),
 ]

@@ -224,3 +224,16 @@ def test_beta_is_the_scale(case):
     for step in range(3):
         given = case.batch(3, seed=step)
         np.testing.assert_allclose(2 * single.observe(*given), double.observe(*given), rtol=1e-6)
+
+
+@every_case
+def test_arrays_that_are_reversed_or_read_only(case):
+    bonus = case.make()
+    observations, features = case.batch(3)
+    expected = bonus.compute(observations, features)
+    reversed_features = None if features is None else features[::-1]
+    np.testing.assert_allclose(
+        bonus.compute(observations[::-1], reversed_features)[::-1], expected, rtol=1e-5
+    )
+    observations.flags.writeable = False
+    np.testing.assert_array_equal(bonus.compute(observations, features), expected)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from countless.bonuses.arrays import is_tensor
@@ -23,6 +25,11 @@ def make_device(name: str) -> torch.device:
     return device
 
 
+def from_array(values: NDArray[Any]) -> Tensor:
+    """A tensor of any array: reversed, broadcast or read-only ones are copied."""
+    return torch.from_numpy(np.require(values, requirements=["C", "W"]))
+
+
 def as_input(name: str, spec: Observations, observations: Any, device: torch.device) -> Tensor:
     """(B, ...) float32: states one-hot, vectors and images as they are; checked."""
     if is_tensor(observations) and observations.device.type != "cpu" and spec.n_states is None:
@@ -35,7 +42,7 @@ def as_input(name: str, spec: Observations, observations: Any, device: torch.dev
         if values.is_floating_point() and not bool(torch.isfinite(values).all()):
             raise BadInput(f"{name}: an observation holds NaN or an infinite value")
         return values.to(device, torch.float32)
-    checked = torch.as_tensor(spec.check(name, observations), device=device)
+    checked = from_array(spec.check(name, observations)).to(device)
     if spec.n_states is not None:
         return torch.nn.functional.one_hot(checked, spec.n_states).to(torch.float32)
     return checked.to(torch.float32)
