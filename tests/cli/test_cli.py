@@ -77,6 +77,7 @@ def test_list(capsys):
     content = document(capsys, "list")
     assert {entry["name"] for entry in content["agents"]} >= {"sarsa-sr", "optimal"}
     assert {entry["name"] for entry in content["envs"]} >= {"riverswim", "deepsea-N"}
+    assert {entry["name"] for entry in content["bonuses"]} >= {"sr-norm", "ssr", "counts"}
     assert {entry["name"] for entry in content["experiments"]} == {
         *EXPERIMENTS,
         *DEEP_EXPERIMENTS,

@@ -3,6 +3,7 @@ import math
 import pytest
 
 from countless.core.errors import BadInput, unknown_name
+from countless.core.params import Interval, check_whole
 from countless.runs.run import run
 from countless.tabular.agents import AGENTS, Sarsa, SarsaSR, make_agent, published
 
@@ -69,3 +70,10 @@ def test_every_parameter_says_what_it_is():
 def test_unknown_name_without_a_near_one():
     text = str(unknown_name("agent", "zzz", ["sarsa"], "hint"))
     assert text == "unknown agent 'zzz'. Known: sarsa. hint"
+
+
+def test_whole_numbers():
+    assert check_whole("size", 42.0, Interval("[1, inf)")) == 42
+    for value, message in ((0, "must lie in"), (1.5, "must be a whole number"), ("3", "a number")):
+        with pytest.raises(BadInput, match=message):
+            check_whole("size", value, Interval("[1, inf)"))

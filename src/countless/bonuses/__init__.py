@@ -1,5 +1,24 @@
-"""Exploration bonuses as parts: they get what was seen, and nothing else."""
+"""Exploration bonuses as parts: they get what was seen, and nothing else.
 
+>>> bonus = make_bonus("sr-norm", 104)
+>>> bonus.observe([0], next_observations=[1]).tolist()
+[5.0]
+"""
+
+from countless.bonuses.protocol import Batch, Bonus
+from countless.bonuses.registry import BonusKind, bonus_names, make_bonus
+from countless.bonuses.spec import Observations
 from countless.bonuses.ssr import SubstochasticSR
+from countless.bonuses.storage import load_state, save_state
 
-__all__ = ["SubstochasticSR"]
+__all__ = [
+    "Batch",
+    "Bonus",
+    "BonusKind",
+    "Observations",
+    "SubstochasticSR",
+    "bonus_names",
+    "load_state",
+    "make_bonus",
+    "save_state",
+]

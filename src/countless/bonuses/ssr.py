@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.bonuses.arrays import check_states, like
+from countless.bonuses.protocol import Bonus, State, check_state
+from countless.bonuses.registry import BonusKind
+from countless.bonuses.spec import Observations
+from countless.bonuses.stream import StateStream
 from countless.core.errors import BadInput
+from countless.core.params import choice, real, validate
 from countless.core.substochastic import count_visit, invert, row_residual
 
 DRIFT = 1e-9
@@ -55,6 +65,16 @@ class SubstochasticSR:
         """The intrinsic reward -||Psi~(s)||_1 of the paper's ESSR."""
         return -float(self.matrix[s].sum())
 
+    def state_dict(self) -> dict[str, Array]:
+        """The counts, and Psi~ as its updates left it."""
+        return {"visits": self.visits.copy(), "matrix": self.matrix.copy()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `state_dict`."""
+        self.visits = np.array(state["visits"], dtype=np.float64)
+        self.matrix = np.array(state["matrix"], dtype=np.float64)
+        self._rows = self.visits / (self.visits.sum(axis=1, keepdims=True) + 1.0)
+
     def counts(self) -> Array:
         """Visits as Theorem 1's upper bound reads them off the norm: gamma / gap - 1.
 
@@ -64,3 +84,89 @@ class SubstochasticSR:
         gap = (1.0 + self.gamma) - self.norms()
         with np.errstate(divide="ignore"):
             return np.where(gap > 0.0, self.gamma / np.maximum(gap, 1e-300) - 1.0, np.inf)
+
+
+@dataclass(frozen=True)
+class SSRParameters:
+    """-||Psi~(s)||_1 moved up by its limit, so that it is never negative; or its inverse."""
+
+    beta: float = real(1.0, "scale of the bonus", "[0, inf)")
+    gamma: float = real(0.95, "discount of the SSR", "[0, 1)")
+    form: str = choice(
+        "shifted",
+        "shifted: 1 / (1 - gamma) - norm; inverse: 1 / norm",
+        ("shifted", "inverse"),
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+class SSRBonus:
+    """The SSR behind the protocol of bonuses.
+
+    The paper's ESSR adds -beta ||Psi~(s)||_1 to the reward. A bonus here is at least 0, so the norm's
+    limit 1 / (1 - gamma) is added: beta gamma / (1 - gamma) in a state never left, falling to 0. In
+    a task that goes on for ever the shift changes no policy. (Theorem 1's own shift, 1 + gamma, leaves
+    a negative bonus as soon as the successors were left too.) States are counted when they are left.
+    """
+
+    def __init__(self, n_states: int, parameters: SSRParameters) -> None:
+        self.parameters = parameters
+        self.ssr = SubstochasticSR(n_states, parameters.gamma)
+        self._stream = StateStream("ssr", n_states)
+
+    def compute(self, observations: Any, features: Any = None) -> Any:
+        states = check_states("ssr", observations, len(self.ssr.visits))
+        norms = self.ssr.matrix[states].sum(axis=1)
+        if self.parameters.form == "inverse":
+            raw = 1.0 / norms
+        else:
+            raw = np.maximum(1.0 / (1.0 - self.parameters.gamma) - norms, 0.0)
+        return like(self.parameters.beta * raw, observations)
+
+    def update(self, batch: Any) -> dict[str, float]:
+        states, after, _ = self._stream.of_batch(batch)
+        self._learn(states, after)
+        return {"norm": float(self.ssr.norms()[states].mean())} if len(states) else {}
+
+    def observe(
+        self,
+        observations: Any,
+        features: Any = None,
+        *,
+        next_observations: Any = None,
+        dones: Any = None,
+        starts: Any = None,
+    ) -> Any:
+        states, after, _ = self._stream.of_step(observations, next_observations, dones, starts)
+        self._learn(states, after)
+        return self.compute(observations)
+
+    def state_dict(self) -> State:
+        return {**self.ssr.state_dict(), "last": self._stream.state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        check_state("ssr", state, self.state_dict() | {"last": None})
+        self.ssr.load_state_dict(state)
+        self._stream.load(state["last"])
+
+    def _learn(self, states: NDArray[np.int64], after: NDArray[np.int64]) -> None:
+        for s, s_next in zip(states.tolist(), after.tolist(), strict=True):
+            self.ssr.observe(s, s_next)
+
+
+def _make(
+    observations: Observations, parameters: SSRParameters, *, seed: int, device: str
+) -> Bonus:
+    assert observations.n_states is not None  # the registry has checked the kind
+    return SSRBonus(observations.n_states, parameters)
+
+
+KIND = BonusKind(
+    "ssr",
+    "the norm of the substochastic SR, 1 / (1 - gamma) - ||Psi~(s)||_1",
+    SSRParameters,
+    _make,
+    observations=("states",),
+)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from typing import Any
 
 from countless.analysis.tables import Table
+from countless.bonuses.registry import bonus_kind, bonus_names
 from countless.cli.show import print_json, print_table, print_text
 from countless.deep.agents import SUMMARIES as DEEP_SUMMARIES
 from countless.deep.config import FIELDS as DEEP_FIELDS
@@ -30,6 +32,7 @@ def command(arguments: argparse.Namespace) -> None:
             for name, summary in DEEP_SUMMARIES.items()
         ],
         "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
+        "bonuses": [_bonus(name) for name in bonus_names()],
         "experiments": [
             {"name": name, "summary": experiment.summary}
             for name, experiment in EXPERIMENTS.items()
@@ -46,3 +49,14 @@ def command(arguments: argparse.Namespace) -> None:
         print_table(Table(what, ("name", "what it is"), rows, labels=2))
         if what == "envs":
             print_text(OTHER_FORMS)
+
+
+def _bonus(name: str) -> dict[str, Any]:
+    kind = bonus_kind(name)
+    return {
+        "name": name,
+        "summary": kind.summary,
+        "observations": list(kind.observations),
+        "parameters": [item.name for item in fields(kind.parameters)],
+        "needs_torch": kind.needs_torch,
+    }

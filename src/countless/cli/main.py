@@ -85,7 +85,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     listing = command("list", "what there is to run")
     listing.add_argument(
-        "what", nargs="?", choices=("agents", "envs", "experiments"), help="only this list"
+        "what",
+        nargs="?",
+        choices=("agents", "envs", "bonuses", "experiments"),
+        help="only this list",
     )
 
     run = command(

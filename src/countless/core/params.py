@@ -66,6 +66,18 @@ def check_real(name: str, value: object, interval: Interval) -> float:
     return number
 
 
+def check_whole(name: str, value: object, interval: Interval) -> int:
+    """`value` as an int inside `interval`, or a `BadInput`; 3.0 is 3, 3.5 is an error.
+
+    >>> check_whole("size", 42.0, Interval("[1, inf)"))
+    42
+    """
+    number = check_real(name, value, interval)
+    if number != math.floor(number):
+        raise BadInput(f"{name} must be a whole number in {interval.text}, not {number:g}")
+    return int(number)
+
+
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """`value` if it is one of `choices`, or a `BadInput` that lists them."""
     if value not in choices:
@@ -77,12 +89,11 @@ def validate(parameters: Parameters) -> None:
     """Check every field of a frozen dataclass, store numbers as such; call in `__post_init__`."""
     for item in fields(parameters):
         value = getattr(parameters, item.name)
-        if "interval" in item.metadata:
+        if "whole" in item.metadata:
+            count = check_whole(item.name, value, item.metadata["interval"])
+            object.__setattr__(parameters, item.name, count)
+        elif "interval" in item.metadata:
             number = check_real(item.name, value, item.metadata["interval"])
-            if item.metadata.get("whole"):
-                if not number.is_integer():
-                    raise BadInput(f"{item.name} must be a whole number, not {number:g}")
-                number = int(number)
             object.__setattr__(parameters, item.name, number)
         else:
             check_choice(item.name, value, item.metadata["choices"])

@@ -1,0 +1,79 @@
+"""NumPy or torch in, the same out; and checks whose errors say what would be right."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.core.errors import BadInput
+
+Floats = NDArray[np.float64]
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a torch tensor; does not import torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def to_numpy(value: Any) -> NDArray[Any]:
+    """`value` as a NumPy array, from whatever device."""
+    return value.detach().cpu().numpy() if is_tensor(value) else np.asarray(value)
+
+
+def like(values: Any, given: Any) -> Any:
+    """`values` (B,) as the caller had it: float32 on the device of a tensor, else float64.
+
+    >>> like([1, 2], np.zeros(2, dtype=np.uint8)).dtype
+    dtype('float64')
+    """
+    if is_tensor(given):
+        torch = sys.modules["torch"]
+        return torch.as_tensor(values, dtype=torch.float32, device=given.device)
+    return to_numpy(values).astype(np.float64)
+
+
+def need_torch(what: str) -> Any:
+    """The module torch, or a `BadInput` that says how to get it."""
+    try:
+        import torch
+    except ImportError:
+        raise BadInput(f"{what} needs PyTorch: pip install 'countless[deep]'") from None
+    return torch
+
+
+def check_finite(name: str, values: NDArray[Any], what: str = "observation") -> None:
+    """No NaN and no infinity, or a `BadInput` that names the row."""
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        kind = "NaN" if np.isnan(values[row]).any() else "an infinite value"
+        raise BadInput(f"{name}: {what} {row} holds {kind}")
+
+
+def check_states(name: str, states: Any, n_states: int) -> NDArray[np.int64]:
+    """State indices (B,) as int64, each from 0 to n_states - 1."""
+    values = to_numpy(states)
+    check_finite(name, values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or values.dtype.kind not in "iuf" or (values != np.floor(values)).any():
+        raise BadInput(f"{name}: observations must be state indices (B,), not {values.dtype} "
+                       f"{values.shape}")  # fmt: skip
+    if len(values) and (values.min() < 0 or values.max() >= n_states):
+        raise BadInput(
+            f"{name}: states are 0 to {n_states - 1}, not {values.min():g} to {values.max():g}"
+        )
+    return values.astype(np.int64)
+
+
+def check_flags(name: str, flags: Any, count: int) -> NDArray[np.bool_]:
+    """A mask (B,), all False where none is given."""
+    if flags is None:
+        return np.zeros(count, dtype=bool)
+    values = to_numpy(flags).astype(bool).reshape(-1)
+    if len(values) != count:
+        raise BadInput(f"{name}: {len(values)} flags for {count} observations")
+    return values

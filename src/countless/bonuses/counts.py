@@ -1,0 +1,120 @@
+"""Exact visit counts as a bonus: beta / sqrt(n). The control against which the others are read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.bonuses.arrays import like
+from countless.bonuses.protocol import Bonus, State, as_batch, check_state
+from countless.bonuses.registry import BonusKind
+from countless.bonuses.spec import Observations
+from countless.core.errors import BadInput
+from countless.core.params import real, validate
+
+DIGEST = 16
+
+
+@dataclass(frozen=True)
+class CountsParameters:
+    """beta / sqrt(n), n the visits of the observation up to and including this one."""
+
+    beta: float = real(1.0, "scale of the bonus", "[0, inf)")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+class Counts:
+    """Counts observations by a digest of their bytes, or by a key of the user's.
+
+    `compute` gives what `observe` would: the visit that is asked about is counted in. Two
+    observations in one batch are two visits, in the order of the batch.
+    """
+
+    def __init__(
+        self,
+        observations: Observations,
+        parameters: CountsParameters,
+        key: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.parameters = parameters
+        self._spec = observations
+        self._key = key
+        self._visits: dict[bytes, int] = {}
+
+    def counts(self, observations: Any) -> NDArray[np.int64]:
+        """How often each observation was seen so far."""
+        return np.array([self._visits.get(key, 0) for key in self._keys(observations)], np.int64)
+
+    def compute(self, observations: Any, features: Any = None) -> Any:
+        return like(self._bonus(self.counts(observations) + 1), observations)
+
+    def update(self, batch: Any) -> dict[str, float]:
+        self._count(as_batch(batch).observations)
+        return {"distinct": float(len(self._visits))}
+
+    def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
+        return like(self._bonus(self._count(observations)), observations)
+
+    def state_dict(self) -> State:
+        keys = np.frombuffer(b"".join(self._visits), dtype=np.uint8)
+        return {
+            "keys": keys.reshape(-1, DIGEST).copy(),
+            "visits": np.array(list(self._visits.values()), dtype=np.int64),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        check_state("counts", state, {"keys": None, "visits": None})
+        keys, visits = np.asarray(state["keys"], np.uint8), np.asarray(state["visits"], np.int64)
+        if keys.shape != (len(visits), DIGEST):
+            raise BadInput(f"counts: {keys.shape} bytes of keys for {len(visits)} counts")
+        self._visits = {bytes(key): int(n) for key, n in zip(keys, visits, strict=True)}
+
+    def _bonus(self, visits: NDArray[np.int64]) -> NDArray[np.float64]:
+        bonus: NDArray[np.float64] = self.parameters.beta / np.sqrt(visits)
+        return bonus
+
+    def _count(self, observations: Any) -> NDArray[np.int64]:
+        visits = []
+        for key in self._keys(observations):
+            self._visits[key] = self._visits.get(key, 0) + 1
+            visits.append(self._visits[key])
+        return np.array(visits, dtype=np.int64)
+
+    def _keys(self, observations: Any) -> list[bytes]:
+        values = self._spec.check("counts", observations)
+        if self._key is not None:
+            rows = [_key_bytes(self._key(row)) for row in values]
+        else:
+            # -0.0 and 0.0 are one observation.
+            values = values + 0.0 if values.dtype.kind == "f" else values
+            rows = [row.tobytes() for row in np.ascontiguousarray(values)]
+        return [hashlib.blake2b(row, digest_size=DIGEST).digest() for row in rows]
+
+
+def _key_bytes(key: Any) -> bytes:
+    if isinstance(key, bytes):
+        return key
+    return key.tobytes() if isinstance(key, np.ndarray) else repr(key).encode()
+
+
+def _make(
+    observations: Observations,
+    parameters: CountsParameters,
+    *,
+    seed: int,
+    device: str,
+    key: Callable[[Any], Any] | None = None,
+) -> Bonus:
+    return Counts(observations, parameters, key)
+
+
+KIND = BonusKind(
+    "counts", "exact visit counts, beta / sqrt(n): the control", CountsParameters, _make
+)

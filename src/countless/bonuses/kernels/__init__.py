@@ -1,0 +1,1 @@
+"""Compiled code of the bonuses: plain arrays in and out."""

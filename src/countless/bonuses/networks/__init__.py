@@ -1,0 +1,1 @@
+"""Bonuses that are neural networks. Only here is torch imported."""

@@ -1,0 +1,66 @@
+"""Observations as float tensors on the device of the networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from countless.bonuses.arrays import is_tensor
+from countless.bonuses.images import overlap
+from countless.bonuses.spec import Observations
+from countless.core.errors import BadInput
+
+
+def make_device(name: str) -> torch.device:
+    """The device of that name, or a `BadInput` where there is none."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def from_array(values: NDArray[Any]) -> Tensor:
+    """A tensor of any array: reversed, broadcast or read-only ones are copied."""
+    return torch.from_numpy(np.require(values, requirements=["C", "W"]))
+
+
+def as_input(name: str, spec: Observations, observations: Any, device: torch.device) -> Tensor:
+    """(B, ...) float32: states one-hot, vectors and images as they are; checked."""
+    if is_tensor(observations) and observations.device.type != "cpu" and spec.n_states is None:
+        values: Tensor = observations.detach()
+        if values.shape[1:] != spec.shape:
+            wanted = ", ".join(["B", *map(str, spec.shape)])
+            raise BadInput(
+                f"{name}: observations must have shape ({wanted}), not {tuple(values.shape)}"
+            )
+        if values.is_floating_point() and not bool(torch.isfinite(values).all()):
+            raise BadInput(f"{name}: an observation holds NaN or an infinite value")
+        return values.to(device, torch.float32)
+    checked = from_array(spec.check(name, observations)).to(device)
+    if spec.n_states is not None:
+        return torch.nn.functional.one_hot(checked, spec.n_states).to(torch.float32)
+    return checked.to(torch.float32)
+
+
+def area_mean(frames: Tensor, size: int) -> Tensor:
+    """Frames (..., H, W) at size x size, each new pixel the mean of the area it covers."""
+    height, width = frames.shape[-2:]
+    if (height, width) == (size, size):
+        return frames
+    rows, columns = (
+        torch.as_tensor(overlap(side, size), dtype=frames.dtype, device=frames.device)
+        for side in (height, width)
+    )
+    return rows @ frames @ columns.T
+
+
+def newest(images: Tensor, size: int) -> Tensor:
+    """(B, 1, size, size): the newest frame of images (B, H, W) or stacks (B, C, H, W)."""
+    frames = images[:, -1] if images.ndim == 4 else images
+    return area_mean(frames, size)[:, None]

@@ -1,0 +1,71 @@
+"""The paper's bonus: beta / ||Psi(s)||, in three forms behind one name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from countless.bonuses.arrays import need_torch
+from countless.bonuses.protocol import Bonus
+from countless.bonuses.registry import BonusKind
+from countless.bonuses.spec import Observations
+from countless.bonuses.sr_tabular import TabularSRNorm
+from countless.core.errors import BadInput
+from countless.core.params import choice, real, validate, whole
+
+NAME = "sr-norm"
+
+
+@dataclass(frozen=True)
+class SRNormParameters:
+    """beta / ||psi(s)||_p; beta and gamma of the paper's deep agent, eta of its Table 6."""
+
+    form: str = choice(
+        "auto",
+        "tabular: TD over state indices; features: a head on the host's features; network: an "
+        "encoder of its own; auto: tabular for state indices, else network",
+        ("auto", "tabular", "features", "network"),
+    )
+    norm: float = real(1.0, "p of the p-norm", "[1, inf]")
+    beta: float = real(0.05, "scale of the bonus", "[0, inf)")
+    gamma: float = real(0.99, "discount of the SR", "[0, 1)")
+    eta: float = real(0.01, "step size of the tabular SR", "(0, 1]")
+    floor: float = real(0.05, "least norm of a network's psi: the bonus is cut there", "(0, inf)")
+    features: int = whole(256, "length of phi, the host's or its own", "[1, 65536]")
+    width: int = whole(512, "hidden units of the SR head", "[1, 65536]")
+    lr: float = real(1e-3, "step size of Adam", "(0, 1]")
+    target_period: int = whole(200, "updates between copies of the target network", "[1, inf)")
+    target: str = choice(
+        "current",
+        "the SR learns phi(s) + gamma psi(s') (paper), or phi(s') + gamma psi(s') (released code)",
+        ("current", "next"),
+    )
+    reconstruction: str = choice(
+        "yes", "network: learn phi by predicting the next observation", ("yes", "no")
+    )
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+def _make(
+    observations: Observations, parameters: SRNormParameters, *, seed: int, device: str
+) -> Bonus:
+    form = parameters.form
+    if form == "tabular" or (form == "auto" and observations.n_states is not None):
+        if observations.n_states is None:
+            raise BadInput(
+                f"{NAME} with form=tabular takes state indices, not {observations.kind}s"
+            )
+        return TabularSRNorm(observations.n_states, parameters)
+    need_torch(f"{NAME} with a network")
+    from countless.bonuses.networks.sr import NetworkSRNorm
+
+    return NetworkSRNorm(observations, parameters, seed, device)
+
+
+KIND = BonusKind(
+    NAME,
+    "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
+    SRNormParameters,
+    _make,
+)
