@@ -80,14 +80,16 @@ def add_agent_options(parser: argparse.ArgumentParser, deep: bool = False) -> No
 
 
 def _add_parameter(group: Any, item: Any, note: str) -> None:
-    choices = item.metadata.get("choices")
-    span = "|".join(choices) if choices else item.metadata["interval"].text
+    known = item.metadata
+    span = ""
+    if "choices" in known or "interval" in known:
+        span = "; " + ("|".join(known["choices"]) if "choices" in known else known["interval"].text)
     group.add_argument(
         f"--{item.name.replace('_', '-')}",
         dest=f"parameter_{item.name}",
         type=str if isinstance(default_of(item), str) else float,
         metavar="P" if item.name == "norm" else item.name.upper().replace("_", "-"),
-        help=f"{item.metadata['help']}; {span}{note}",
+        help=f"{known['help']}{span}{note}",
     )
 
 

@@ -15,7 +15,7 @@ from countless.core.errors import BadInput
 
 
 class Parameters(Protocol):
-    """A frozen dataclass whose fields were made by `real`, `whole` and `choice`."""
+    """A frozen dataclass whose fields were made by the functions below."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -51,6 +51,11 @@ def whole(default: int, text: str, interval: str) -> Any:
 def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
     """A field that takes one of a few words."""
     return field(default=default, metadata={"help": text, "choices": choices})
+
+
+def word(default: str, text: str) -> Any:
+    """A field that takes any name, checked by whoever looks it up."""
+    return field(default=default, metadata={"help": text})
 
 
 def check_real(name: str, value: object, interval: Interval) -> float:
@@ -95,11 +100,13 @@ def validate(parameters: Parameters) -> None:
         elif "interval" in item.metadata:
             number = check_real(item.name, value, item.metadata["interval"])
             object.__setattr__(parameters, item.name, number)
-        else:
+        elif "choices" in item.metadata:
             check_choice(item.name, value, item.metadata["choices"])
+        elif not isinstance(value, str) or not value:
+            raise BadInput(f"{item.name} must be a name, not {value!r}")
 
 
 def default_of(item: Field[Any]) -> float | str:
-    """The default of a field made by `real`, `whole` or `choice`."""
+    """The default of such a field."""
     assert item.default is not MISSING
     return cast("float | str", item.default)

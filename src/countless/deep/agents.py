@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from countless.bonuses.registry import bonus_names
 from countless.core.errors import BadInput, unknown_name
 from countless.core.params import check_choice, check_real
 from countless.deep.config import FIELDS, DeepConfig
@@ -14,6 +15,10 @@ SUMMARIES = {
     "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",
     "dqn-mmc": "the paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
     "dqn-mmc-sr": "the paper's DQN_e^MMC+SR: the bonus 1 / ||psi(s)|| of the successor features",
+    "dqn-cts": "DQN_e^MMC with pseudo-counts of a CTS density model (Bellemare et al. 2016)",
+    "dqn-pixelcnn": "DQN_e^MMC with pseudo-counts of a PixelCNN (Ostrovski et al. 2017)",
+    "dqn-rnd": "DQN_e^MMC with random network distillation (Burda et al. 2019, there with PPO)",
+    "dqn-counts": "DQN_e^MMC with exact counts of observations: the control",
 }
 
 _PLAIN = {"sr": "off", "reconstruction": "off", "bonus": "off"}
@@ -21,6 +26,12 @@ AGENTS: dict[str, dict[str, Any]] = {
     "dqn": _PLAIN | {"network": "auto-nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
     "dqn-mmc": _PLAIN,
     "dqn-mmc-sr": {},
+    # One agent, another bonus each; sums clipped as public versions of the first two do.
+    "dqn-cts": _PLAIN | {"bonus": "cts", "beta": 0.05, "clip_total": "on"},
+    "dqn-pixelcnn": _PLAIN | {"bonus": "pixelcnn", "beta": 1.0, "clip_total": "on"},
+    # The published weights are 1 for the intrinsic and 2 for the extrinsic advantage.
+    "dqn-rnd": _PLAIN | {"bonus": "rnd", "beta": 0.5},
+    "dqn-counts": _PLAIN | {"bonus": "counts", "beta": 0.05},
 }
 
 # What the released code does where the paper says otherwise, or nothing.
@@ -88,7 +99,10 @@ def make_config(
             raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")
     settings = AGENTS[agent] | VARIANTS[variant] | SCALES[scale] | given
     norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
-    if given.get("bonus") == "off" and "sr" not in given:
-        # Without the bonus the SR is not needed either (the paper's ablation drops both).
+    bonus = settings.get("bonus", "sr")
+    if bonus not in ("sr", "off", *bonus_names()):
+        raise unknown_name("bonus", str(bonus), ["sr", "off", *bonus_names()])
+    if given.get("bonus", "sr") != "sr" and "sr" not in given:
+        # Without its bonus the SR is not needed either (the paper's ablation drops both).
         settings["sr"] = "off"
     return DeepConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))

@@ -39,6 +39,8 @@ def save(folder: Path, trainer: Trainer, more: dict[str, Any]) -> None:
     for i, actor in enumerate(trainer.actors):
         _save_arrays(fresh / f"env.{i}", actor.get_state())
     _save_arrays(fresh / "waiting", trainer.waiting.get_state())
+    if trainer.plugged is not None:
+        _save_arrays(fresh / "bonus", trainer.plugged.get_state())
     sums = {path.name: _checksum(path) for path in sorted(fresh.iterdir())}
     content = {"schema": SCHEMA, "versions": versions(), "files": sums} | more
     (fresh / STATE).write_text(json.dumps(content | {"counters": trainer.counters()}, indent=1))
@@ -92,6 +94,8 @@ def load(folder: Path, trainer: Trainer) -> dict[str, Any]:
         for i, actor in enumerate(trainer.actors):
             actor.set_state(_load_arrays(folder / f"env.{i}"))
         trainer.waiting.set_state(_load_arrays(folder / "waiting"))
+        if trainer.plugged is not None:
+            trainer.plugged.set_state(_load_arrays(folder / "bonus"))
         trainer.set_counters(state["counters"])
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _damaged(folder, f"does not fit this agent ({error})") from None

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from countless.core.errors import BadInput
-from countless.core.params import choice, real, validate, whole
+from countless.core.params import choice, real, validate, whole, word
 
 SWITCH = ("on", "off")
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
@@ -50,7 +50,7 @@ class DeepConfig:
         "current", "whose features start the SR target: of S_t or S_t+1", ("current", "next")
     )
     # Rewards
-    bonus: str = choice("sr", "the exploration bonus", ("sr", "off"))
+    bonus: str = word("sr", "the exploration bonus: sr, off, or one of `countless list bonuses`")
     beta: float = real(0.05, "scale of the exploration bonus", "[0, inf)")
     bonus_from: str = choice(
         "collected", "when the bonus is evaluated: once, or anew in each batch",

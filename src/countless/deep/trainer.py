@@ -21,6 +21,7 @@ from countless.deep.config import DeepConfig
 from countless.deep.device import Device
 from countless.deep.learner import Learner
 from countless.deep.network import Spec
+from countless.deep.plugged import plug_in
 from countless.deep.replay import DONE, FIRST, STEP, Replay
 from countless.envs.game import Game
 
@@ -65,6 +66,7 @@ class Trainer:
             for name in ("actions", "replay")
         }
         self.waiting = WaitingRoom(self.learner.bonuses, config.bonus_batch)
+        self.plugged = plug_in(config, self.spec, device, derived_seed(seed, "bonus") % 2**31)
         self.step = self.frames = self.warm = self.updates = self.episodes = 0
         for actor in self.actors:
             actor.begin()
@@ -86,9 +88,13 @@ class Trainer:
         warm = self.warm < self.config.warmup
         epsilon = 1.0 if warm else self.epsilon
         actions = self._choose(epsilon)
+        bonuses = None
+        if self.plugged is not None and self._gives_bonus(warm):
+            bonuses = self.plugged.observe(self.actors)
         finished = []
         for lane, actor in enumerate(self.actors):
-            over = self._play(lane, actor, int(actions[lane]), warm)
+            bonus = None if bonuses is None else float(bonuses[lane])
+            over = self._play(lane, actor, int(actions[lane]), warm, bonus)
             if over is not None:
                 finished.append(over)
         losses = None
@@ -111,8 +117,13 @@ class Trainer:
             actions[greedy] = self.learner.greedy(stacks)
         return actions
 
-    def _play(self, lane: int, actor: Actor, action: int, warm: bool) -> Finished | None:
-        """Act in one environment and remember it."""
+    def _gives_bonus(self, warm: bool) -> bool:
+        return not warm or self.config.warmup_bonus == "on"
+
+    def _play(
+        self, lane: int, actor: Actor, action: int, warm: bool, bonus: float | None
+    ) -> Finished | None:
+        """Act in one environment and remember it; the SR bonus waits, any other is known."""
         c = self.config
         before = actor.stack.copy()
         flags = STEP | (FIRST if actor.first else 0)
@@ -122,7 +133,10 @@ class Trainer:
         if over and not cut:
             flags |= DONE
         slot = self.replay.append(lane, before[-1], action, step.reward, flags)
-        if c.bonus == "sr" and (not warm or c.warmup_bonus == "on"):
+        if bonus is not None:
+            self.replay.set_bonus(lane, slot, bonus)
+            actor.episode.bonus += bonus
+        elif c.bonus == "sr" and self._gives_bonus(warm):
             self.waiting.add(lane, slot, before)
             if self.waiting.full:
                 self._flush()

@@ -19,7 +19,6 @@ class Column:
     agent: str
     parameters: dict[str, Any] = field(default_factory=dict)
     paper: dict[str, Score] = field(default_factory=dict)
-    note: str = ""
 
 
 def _scores(*scores: Score | None) -> dict[str, Score]:
@@ -61,15 +60,22 @@ NO_BONUS = Column(
     {"bonus": "off"}, {"MontezumaRevenge": (398.5, 230.1)},
 )  # fmt: skip
 
-# Of other papers, quoted in Table 3 by personal communication; other protocols.
-QUOTED: dict[str, dict[str, Score]] = {
-    "CTS": _scores(
+# Quoted by the paper from the authors of these agents, who followed other protocols.
+CTS = Column(
+    "DQN^MMC_CTS *", "dqn-cts", "dqn-cts", {},
+    _scores(
         (29.2, None), (199.8, None), (2941.9, None), (32.8, None), (1147.1, None), (0.0, None)
     ),
-    "PixelCNN": _scores(
+)  # fmt: skip
+PIXELCNN = Column(
+    "DQN^MMC_PixelCNN *", "dqn-pixelcnn", "dqn-pixelcnn", {},
+    _scores(
         (29.4, None), (275.4, None), (1671.7, None), (14386.0, None), (2279.4, None), (856.2, None)
     ),
-    "RND": _scores(
+)  # fmt: skip
+RND = Column(
+    "RND *", "dqn-rnd", "dqn-rnd", {},
+    _scores(
         None, (790.0, 122.9), (524.8, 314.0), (61.3, 53.7), (1270.3, 291.0), (953.7, 167.3)
     ),
-}  # fmt: skip
+)  # fmt: skip

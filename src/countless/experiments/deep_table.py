@@ -14,7 +14,7 @@ from countless.core.errors import CountlessError
 from countless.core.progress import Reporter
 from countless.core.records import ensure_folder, read_json, versions, write_json
 from countless.deep.agents import FRAMES, make_config
-from countless.experiments.deep_published import GAMES, QUOTED, Column, Score
+from countless.experiments.deep_published import GAMES, Column, Score
 from countless.experiments.section import Section
 from countless.runs.deep_folder import performance, read_episodes
 
@@ -45,7 +45,6 @@ class DeepTable:
     title: str
     columns: tuple[Column, ...]
     games: tuple[str, ...] = GAMES
-    quoted: bool = False
     words: tuple[str, ...] = ()
 
     def run(self, results: Path, plan: Plan, reporter: Reporter, stop: Callable[[], bool]) -> None:
@@ -118,11 +117,6 @@ class DeepTable:
                 if score is not None:
                     scores.append(score)
             rows.append((column.label, _paper(column.paper.get(game)), *_ours(scores)))
-        if self.quoted:
-            rows += [
-                (f"{name} (quoted)", _paper(scores.get(game)), "not like for like", "", "")
-                for name, scores in QUOTED.items()
-            ]
         columns = ("agent", "paper (SD)", "ours", "SD", "seeds")
         return Table(game, columns, tuple(rows))
 
