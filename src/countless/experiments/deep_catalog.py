@@ -24,7 +24,7 @@ DEEP_EXPERIMENTS = {
             "Table 3: deep agents in six Atari games with sparse rewards",
             (DQN, MMC, CTS, PIXELCNN, RND, SR),
             words=(
-                "The paper took its DQN scores from Machado et al. (2018). * Those of CTS, PixelCNN and "
+                "The paper took its DQN scores from Machado et al. (2018). * Those of CTS, PixelCNN, "
                 "RND it has from their authors, who followed other protocols (RND: PPO, frame skip 4). "
                 "Ours are like for like: one DQN_e^MMC, only the bonus differs.",
             ),
