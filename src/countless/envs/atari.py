@@ -115,7 +115,7 @@ class AtariGame:
         restored.__setstate__(state["ale"].tobytes())  # type: ignore[arg-type]
         self._ale.restoreState(restored)
         self._screens[:] = state["screens"]
-        random = self._random.bit_generator.state
+        random = dict(self._random.bit_generator.state)
         self._random.bit_generator.state = random | {"state": {"state": state["random"]}}
         self._executed = int(state["executed"])
 
