@@ -21,7 +21,7 @@ class DeepConfig:
     )
     # Network
     network: str = choice(
-        "auto", "layers; auto: by the observation (oh for Atari, small, mlp)", NETWORKS
+        "auto", "layers; auto, or too small for oh and nature: by the observation", NETWORKS
     )
     width: float = real(1.0, "multiplies the number of channels and units", "(0, 4]")
     history: int = whole(4, "frames in an observation", "[1, 16]")

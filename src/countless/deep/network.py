@@ -48,11 +48,17 @@ SIZES = {
 }
 
 
-def choose_network(spec: Spec) -> str:
-    """The layers that suit an observation."""
+def choose_network(spec: Spec, asked: str = "auto") -> str:
+    """The layers that were asked for, or those that suit an observation too small for them.
+
+    >>> choose_network(Spec((84, 84), 18, True)), choose_network(Spec((4,), 2, False), "nature")
+    ('oh', 'mlp')
+    """
     if len(spec.frame_shape) == 1:
         return "mlp"
-    return "oh" if min(spec.frame_shape) >= 84 else "small"
+    if min(spec.frame_shape) >= 84:
+        return "oh" if asked == "auto" else asked
+    return "mlp" if asked == "mlp" else "small"
 
 
 class Network(nn.Module):
@@ -60,8 +66,7 @@ class Network(nn.Module):
 
     def __init__(self, spec: Spec, config: DeepConfig) -> None:
         super().__init__()
-        name = choose_network(spec) if config.network == "auto" else config.network
-        sizes = SIZES[name]
+        sizes = SIZES[choose_network(spec, config.network)]
         self.spec, self.norm = spec, config.norm
         self.normalised = config.normalise == "on"
         self.sr_reads_raw = config.sr_input == "raw"
