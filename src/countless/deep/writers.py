@@ -31,6 +31,17 @@ class EpisodeLog:
         self.scores = [float(episode["score"]) for episode in kept]
         self._file = path.open("a")
 
+    def __enter__(self) -> EpisodeLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
     def add(self, ended: Finished) -> None:
         episode = ended.episode
         line = {

@@ -126,16 +126,18 @@ def run_deep(
     finished = read_finished(folder, job)
     if finished is not None:
         return DeepResult(job, folder, finished, 0.0, None)
-    open_folder(folder, job)
+    check_folder(folder, job)
     trainer = make_trainer(job)
-    check_room(folder, trainer, job)
+    open_folder(folder, trainer, job)
     began = time.perf_counter()
     kept = checkpoint.find(folder / "checkpoint")
     if kept is not None:
         checkpoint.load(kept, trainer)
-    log = EpisodeLog(folder / "episodes.jsonl", keep_until=trainer.step)
     first = trainer.step
-    with Events(folder / "events", purge=trainer.step) as events:
+    with (
+        EpisodeLog(folder / "episodes.jsonl", keep_until=first) as log,
+        Events(folder / "events", purge=first) as events,
+    ):
         _go_on(job, folder, trainer, log, events, report, stop)
     seconds = time.perf_counter() - began
     steps = trainer.step - first
@@ -153,7 +155,7 @@ def _go_on(
     report: Callable[[Status], None],
     stop: Callable[[], bool],
 ) -> None:
-    watch = _Watch(job, trainer, log.scores[-LAST:], report)
+    watch = _Watch(job, trainer, log.scores, report)
     saved = time.monotonic()
     try:
         for moment in trainer.turns(job.frames):
@@ -170,11 +172,11 @@ def _go_on(
             if time.monotonic() - saved > job.save_every:
                 _save(folder, trainer)
                 saved = time.monotonic()
-        watch.tell(moment)
     except NonFiniteLossError as error:
         path = folder / "nonfinite_batch.npz"
         np.savez(path, **error.batch.arrays())  # type: ignore[arg-type]
         raise CountlessError(f"{error} at step {trainer.step}; the batch is in {path}") from None
+    watch.end()
     _save(folder, trainer)
 
 
@@ -195,14 +197,17 @@ class _Watch:
         self._job, self._report = job, report
         self._last = deque(scores, maxlen=LAST)
         self._bonus: float | None = None
-        self._episodes = 0
-        self._then, self._frames = time.monotonic(), trainer.frames + trainer.warm
+        self._episodes = len(scores)
+        self._then = time.monotonic()
+        self._frames = self._played(trainer.frames, trainer.warm)
         self._speed = 0.0
+        self._moment: Moment | None = None
 
     def look(self, moment: Moment) -> None:
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
+        self._moment = moment
         if time.monotonic() - self._then > REPORT_EVERY:
             self.tell(moment)
 
@@ -212,9 +217,16 @@ class _Watch:
         if ended.episode.bonus:
             self._bonus = ended.episode.bonus / ended.episode.steps
 
+    def _played(self, frames: int, warm: int) -> int:
+        return frames + warm * self._job.config.frame_skip
+
+    def end(self) -> None:
+        """A last report, if there was anything left to play."""
+        if self._moment is not None:
+            self.tell(self._moment)
+
     def tell(self, moment: Moment) -> None:
-        now, skip = time.monotonic(), self._job.config.frame_skip
-        played = moment.frames + moment.warm * skip
+        now, played = time.monotonic(), self._played(moment.frames, moment.warm)
         speed = (played - self._frames) / max(now - self._then, 1e-9)
         self._speed = speed if self._speed == 0.0 else 0.9 * self._speed + 0.1 * speed
         self._then, self._frames = now, played
@@ -276,23 +288,29 @@ def check_room(folder: Path, trainer: Trainer, job: DeepJob) -> None:
         )
 
 
-def open_folder(folder: Path, job: DeepJob) -> None:
-    """Make the run's folder, or see that it is this run's."""
-    ensure_folder(folder)
+def check_folder(folder: Path, job: DeepJob) -> None:
+    """See that the run's folder, if there is one, is this run's."""
     path = folder / "config.json"
-    identity = json.loads(json.dumps(job.identity()))
-    if path.exists():
-        there = read_json(path)
-        if there is None:
-            raise BadInput(f"{path} cannot be read; remove the folder to start afresh")
-        differing = _differences(there, identity)
-        if differing:
-            raise BadInput(
-                f"{folder} holds a run of another configuration ({differing}); give another "
-                "folder with --out, or the same settings"
-            )
-    else:
-        write_json(path, identity | {"versions": versions()})
+    if not path.exists():
+        return
+    there = read_json(path)
+    if there is None:
+        raise BadInput(f"{path} cannot be read; remove the folder to start afresh")
+    differing = _differences(there, json.loads(json.dumps(job.identity())))
+    if differing:
+        raise BadInput(
+            f"{folder} holds a run of another configuration ({differing}); give another "
+            "folder with --out, or the same settings"
+        )
+
+
+def open_folder(folder: Path, trainer: Trainer, job: DeepJob) -> None:
+    """Make the run's folder, once all is known to be right: a refused run leaves no trace."""
+    ensure_folder(folder)
+    check_room(folder, trainer, job)
+    path = folder / "config.json"
+    if not path.exists():
+        write_json(path, job.identity() | {"versions": versions()})
 
 
 def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
