@@ -111,7 +111,12 @@ def test_a_parameter_without_a_gradient_stays():
     assert torch.equal(optimiser.state[weight]["square"], torch.ones(3))
 
 
-def test_large_constant_gradients_leave_the_root_positive():
-    gradient = np.random.default_rng(4).normal(size=1000)
-    parameter, _ = stepped(np.zeros(1000), [gradient] * 300, epsilon=0.01 / 32**2)
+@pytest.mark.parametrize("way", ["_update_cpu", "_update"])
+def test_rounding_leaves_the_root_positive(monkeypatch, way):
+    # Large gradients that hardly change: m - g^2 is far below the rounding of either.
+    monkeypatch.setattr(module, "_update_cpu", getattr(module, way))
+    random = np.random.default_rng(4)
+    gradient = 30.0 * random.normal(size=2000)
+    gradients = [gradient * (1.0 + 1e-4 * random.normal(size=2000)) for _ in range(300)]
+    parameter, _ = stepped(np.zeros(2000), gradients + [gradient] * 300, epsilon=0.01 / 32**2)
     assert torch.isfinite(parameter).all()
