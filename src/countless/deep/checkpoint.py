@@ -45,8 +45,8 @@ def save(folder: Path, trainer: Trainer, more: dict[str, Any]) -> None:
     for path in fresh.iterdir():
         _sync(path)
     _sync(fresh)
-    shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
     fresh.rename(folder)
     _sync(folder.parent)
