@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from typing import Any
 
 import gymnasium
@@ -58,7 +59,9 @@ def make_game(
 
 def _make_env(name: str) -> gymnasium.Env[Any, Any]:
     try:
-        return gymnasium.make(name, render_mode="rgb_array")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # one that cannot be drawn says so later
+            return gymnasium.make(name, render_mode="rgb_array")
     except (TypeError, gymnasium.error.Error):
         pass
     try:
