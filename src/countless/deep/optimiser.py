@@ -3,7 +3,8 @@
     g <- d g + (1 - d) grad,   m <- d m + (1 - d) grad^2,   w <- w - lr grad / sqrt(m - g^2 + eps)
 
 eps stands inside the root, and m starts at one (TensorFlow's first version), so that the first
-steps are small. m - g^2 is a variance, which rounding must not make negative. On the CPU one compiled pass over the memory does all of it.
+steps are small. m - g^2 is a variance: rounding must not make it negative. On the CPU one compiled
+pass over the memory does all of it.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def run_deep(
     first = trainer.step
     with (
         EpisodeLog(folder / "episodes.jsonl", keep_until=first) as log,
-        Events(folder / "events", purge=first) as events,
+        Events(folder / "events", purge=first, updates=trainer.updates) as events,
     ):
         _go_on(job, folder, trainer, log, events, report, stop)
     seconds = time.perf_counter() - began
