@@ -58,11 +58,12 @@ def test_states_of_an_mdp_are_cells_of_its_grid():
     assert not last.frame.any()
 
 
-def test_an_mdp_without_an_end_is_cut():
-    game = make_game("riverswim", seed=0)
-    assert game.frame_shape == (6,)
+@pytest.mark.parametrize(("name", "shape"), [("riverswim", (6,)), ("gridworld-9", (9, 9))])
+def test_an_mdp_whose_end_is_not_reached_is_cut(name, shape):
+    game = make_game(name, seed=0)
+    assert game.frame_shape == shape
     game.reset()
-    flags = [game.step(1)[2:4] for _ in range(MDP_STEPS)]
+    flags = [game.step(0)[2:4] for _ in range(MDP_STEPS)]
     assert flags == [(False, False)] * (MDP_STEPS - 1) + [(False, True)]
 
 

@@ -15,7 +15,7 @@ from countless.envs.game import Game
 from countless.envs.gym_env import MDPEnv
 from countless.envs.gym_game import GymGame
 
-MDP_STEPS = 500  # episodes of an MDP without an end are cut there
+MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learned from
 
 
 def make_game(
@@ -42,8 +42,7 @@ def make_game(
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
-        mdp = make_mdp(name)
-        return GymGame(MDPEnv(mdp), seed, None if mdp.terminated.any() else MDP_STEPS)
+        return GymGame(MDPEnv(make_mdp(name)), seed, MDP_STEPS)
     if "/" in name or "-v" in name:
         ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
         near = difflib.get_close_matches(name, ids, n=3)
