@@ -32,7 +32,9 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.rng != "countless":
         raise BadInput(f"{arguments.agent} is a deep agent: --rng authors is for tabular agents")
     jobs = jobs_of(arguments)
-    results = run_patiently(jobs, arguments.out or OUT, arguments.threads or 1)
+    results = run_patiently(
+        jobs, arguments.out or OUT, 1 if arguments.threads is None else arguments.threads
+    )
     if arguments.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:

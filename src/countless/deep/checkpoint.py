@@ -47,8 +47,8 @@ def save(folder: Path, trainer: Trainer, more: dict[str, Any]) -> None:
     for path in fresh.iterdir():
         _sync(path)
     _sync(fresh)
-    shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
     fresh.rename(folder)
     _sync(folder.parent)
@@ -67,14 +67,15 @@ def read_state(folder: Path) -> dict[str, Any]:
     """What a checkpoint says of itself, after checking every file's sum."""
     try:
         content = json.loads((folder / STATE).read_text())
-        sums = {name: _checksum(folder / name) for name in content["files"]}
-    except (OSError, ValueError, KeyError) as error:
+        schema, files = content["schema"], dict(content["files"])
+        sums = {name: _checksum(folder / name) for name in files}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"cannot be read ({error})") from None
-    for name, expected in content["files"].items():
+    for name, expected in files.items():
         if sums[name] != expected:
             raise _damaged(folder, f"is damaged: {name} has changed since it was written")
-    if content["schema"] != SCHEMA:
-        raise _damaged(folder, f"is of format {content['schema']}, this version reads {SCHEMA}")
+    if schema != SCHEMA:
+        raise _damaged(folder, f"is of format {schema}, this version reads {SCHEMA}")
     state: dict[str, Any] = content
     return state
 

@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from countless.deep.config import DeepConfig
-from countless.deep.network import Network
+from countless.deep.network import TINY, Network
 
-BONUS_LIMIT = 1.0  # of beta / ||psi||: psi = 0 gives no infinite reward
+BONUS_LIMIT = 1.0  # of beta / ||psi||: psi = 0 gives no boundless reward
 
 
 class Tensors(NamedTuple):
@@ -47,8 +47,8 @@ class Losses:
 
 
 def sr_bonus(norms: Tensor) -> Tensor:
-    """r_int = 1 / ||psi(s)||."""
-    return 1.0 / norms
+    """r_int = 1 / ||psi(s)||, finite where psi = 0, so that beta = 0 takes it away."""
+    return 1.0 / norms.clamp_min(TINY)
 
 
 def total_reward(extrinsic: Tensor, intrinsic: Tensor, config: DeepConfig) -> Tensor:

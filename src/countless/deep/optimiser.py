@@ -3,7 +3,8 @@
     g <- d g + (1 - d) grad,   m <- d m + (1 - d) grad^2,   w <- w - lr grad / sqrt(m - g^2 + eps)
 
 eps stands inside the root, and m starts at one (TensorFlow's first version), so that the first
-steps are small. On the CPU one compiled pass over the memory does all of it.
+steps are small. m - g^2 is a variance: rounding must not make it negative. On the CPU one compiled
+pass over the memory does all of it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ _POOL = ThreadPoolExecutor(max_workers=8)
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 def _step(weight, gradient, mean, square, rate, decay, epsilon):  # type: ignore[no-untyped-def]
-    one, rest = np.float32(1.0), np.float32(1.0 - decay)
+    zero, one, rest = np.float32(0.0), np.float32(1.0), np.float32(1.0 - decay)
     for i in range(len(weight)):
         g = gradient[i]
         mean[i] += rest * (g - mean[i])
         square[i] += rest * (g * g - square[i])
-        weight[i] -= rate * g * (one / np.sqrt(square[i] - mean[i] * mean[i] + epsilon))
+        variance = square[i] - mean[i] * mean[i]
+        weight[i] -= rate * g * (one / np.sqrt((variance if variance > zero else zero) + epsilon))
 
 
 class CentredRMSProp(torch.optim.Optimizer):
@@ -96,5 +98,6 @@ def _update(weight: torch.Tensor, state: dict[str, torch.Tensor], group: Any) ->
     decay = group["decay"]
     mean.lerp_(gradient, 1.0 - decay)
     square.mul_(decay).addcmul_(gradient, gradient, value=1.0 - decay)
-    root = torch.addcmul(square + group["epsilon"], mean, mean, value=-1.0).sqrt_()
+    variance = torch.addcmul(square, mean, mean, value=-1.0).clamp_min_(0.0)
+    root = variance.add_(group["epsilon"]).sqrt_()
     weight.addcdiv_(gradient, root, value=-group["lr"])

@@ -31,6 +31,17 @@ class EpisodeLog:
         self.scores = [float(episode["score"]) for episode in kept]
         self._file = path.open("a")
 
+    def __enter__(self) -> EpisodeLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
     def add(self, ended: Finished) -> None:
         episode = ended.episode
         line = {
@@ -50,11 +61,12 @@ class EpisodeLog:
 class Events:
     """TensorBoard, with CleanRL's keys where it has them; the x axis is agent steps."""
 
-    def __init__(self, folder: Path, purge: int) -> None:
+    def __init__(self, folder: Path, purge: int, updates: int) -> None:
+        """Open for going on at step `purge`, after so many updates."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._writer = SummaryWriter(str(folder), purge_step=purge or None)
-        self._then, self._step = time.monotonic(), purge
+        self._then, self._step, self._updates = time.monotonic(), purge, updates
 
     def __enter__(self) -> Events:
         return self
@@ -76,8 +88,10 @@ class Events:
             self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
 
     def update(self, updates: int, moment: Moment) -> None:
-        """Every hundredth update."""
-        if updates % UPDATES_PER_EVENT or moment.losses is None:
+        """Every hundredth update, or the turn in which it fell."""
+        due = updates // UPDATES_PER_EVENT > self._updates // UPDATES_PER_EVENT
+        self._updates = updates
+        if not due or moment.losses is None:
             return
         now, step = time.monotonic(), moment.step
         for name, value in moment.losses.items():

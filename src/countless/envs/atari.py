@@ -3,6 +3,9 @@
 Sticky actions with probability 0.25 at every emulator frame, frame skip 5, the maximum of the last
 two frames, all 18 actions, at most 18,000 frames an episode; neither lives nor no-op starts play a
 part. Observations are grey, 84 x 84.
+
+Sticky actions are drawn here and not by ALE, whose saved state lacks the action last executed: a
+restored game would repeat another one.
 """
 
 from __future__ import annotations
@@ -53,7 +56,10 @@ class AtariGame:
         self._skip, self._resize, self._past_end = frame_skip, resize, past_end
         self._ale = ALEInterface()
         self._ale.setInt("random_seed", seed % 2**31)
-        self._ale.setFloat("repeat_action_probability", sticky)
+        self._ale.setFloat("repeat_action_probability", 0.0)
+        self._sticky = sticky
+        self._random = np.random.Generator(np.random.SFC64(seed))
+        self._executed = 0  # the action of the last emulator frame; 0 does nothing
         self._ale.setInt("frame_skip", 1)
         self._ale.setInt("max_num_frames_per_episode", max_frames)
         rom = roms.get_rom_path(_rom_ids()[self.name])
@@ -65,6 +71,7 @@ class AtariGame:
 
     def reset(self) -> Frame:
         self._ale.reset_game()
+        self._executed = 0
         self._ale.getScreenGrayscale(self._screens[0])
         self._screens[1] = self._screens[0]
         return self._observe()
@@ -72,16 +79,15 @@ class AtariGame:
     def step(self, action: int) -> Step:
         """One agent step: the action for `frame_skip` emulator frames."""
         reward, frames = 0.0, 0
-        button = self._actions[action]
-        for i in range(self._skip):
-            reward += self._ale.act(button)
+        for _ in range(self._skip):
+            if self._random.random() >= self._sticky:
+                self._executed = action
+            reward += self._ale.act(self._actions[self._executed])
             frames += 1
-            over = self._ale.game_over(with_truncation=True)
-            # Only the last two screens are seen.
-            if i >= self._skip - 2 or (over and self._past_end == "stop"):
-                self._screens[0] = self._screens[1]
-                self._ale.getScreenGrayscale(self._screens[1])
-            if over and self._past_end == "stop":
+            # Only the last two screens are seen, but the game may be over at any of them.
+            self._screens[0] = self._screens[1]
+            self._ale.getScreenGrayscale(self._screens[1])
+            if self._past_end == "stop" and self._ale.game_over(with_truncation=True):
                 break
         terminated = bool(self._ale.game_over(with_truncation=False))
         truncated = bool(self._ale.game_truncated()) and not terminated
@@ -93,9 +99,14 @@ class AtariGame:
         return shown
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """The emulator, its random numbers included, and the last screens."""
+        """The emulator, the last screens, and what sticky actions depend on."""
         state = self._ale.cloneState(include_rng=True).serialize()
-        return {"ale": np.frombuffer(state, np.uint8), "screens": self._screens.copy()}
+        return {
+            "ale": np.frombuffer(state, np.uint8),
+            "screens": self._screens.copy(),
+            "random": self._random.bit_generator.state["state"]["state"].copy(),
+            "executed": np.array(self._executed),
+        }
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
         from ale_py import ALEState
@@ -104,6 +115,9 @@ class AtariGame:
         restored.__setstate__(state["ale"].tobytes())  # type: ignore[arg-type]
         self._ale.restoreState(restored)
         self._screens[:] = state["screens"]
+        random = dict(self._random.bit_generator.state)
+        self._random.bit_generator.state = random | {"state": {"state": state["random"]}}
+        self._executed = int(state["executed"])
 
     def _observe(self) -> Frame:
         return shrink(np.maximum(self._screens[0], self._screens[1]), self._resize)

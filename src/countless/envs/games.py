@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import warnings
+from typing import Any
 
 import gymnasium
 
@@ -13,7 +15,7 @@ from countless.envs.game import Game
 from countless.envs.gym_env import MDPEnv
 from countless.envs.gym_game import GymGame
 
-MDP_STEPS = 500  # episodes of an MDP without an end are cut there
+MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learned from
 
 
 def make_game(
@@ -31,27 +33,40 @@ def make_game(
     >>> make_game("deepsea-5", seed=0).frame_shape
     (5, 5)
     """
-    if is_atari(name):
+    registered = gymnasium.registry.get(name)
+    theirs = registered is not None and "ale_py" not in str(registered.entry_point)
+    if is_atari(name) and not theirs:
         return AtariGame(name, seed, sticky, frame_skip, max_frames, resize, past_end)
-    if name in gymnasium.registry:
-        try:
-            env = gymnasium.make(name, render_mode="rgb_array")
-        except (TypeError, gymnasium.error.Error):
-            env = gymnasium.make(name)
-        return GymGame(env, seed)
+    if registered is not None:
+        return GymGame(_make_env(name), seed)
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
-        mdp = make_mdp(name)
-        return GymGame(MDPEnv(mdp), seed, None if mdp.terminated.any() else MDP_STEPS)
+        return GymGame(MDPEnv(make_mdp(name)), seed, MDP_STEPS)
     if "/" in name or "-v" in name:
-        raise BadInput(f"Gymnasium knows no environment {name!r}")
+        ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
+        near = difflib.get_close_matches(name, ids, n=3)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise BadInput(f"Gymnasium knows no environment {name!r}{meant}")
     near = difflib.get_close_matches(name, [*game_names(), *domain_forms()], n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise BadInput(
         f"unknown game {name!r}; {meant}It may be any of {len(game_names())} Atari games, such as "
         "MontezumaRevenge, a domain of `countless list envs`, or a Gymnasium id"
     )
+
+
+def _make_env(name: str) -> gymnasium.Env[Any, Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # one that cannot be drawn says so later
+            return gymnasium.make(name, render_mode="rgb_array")
+    except (TypeError, gymnasium.error.Error):
+        pass
+    try:
+        return gymnasium.make(name)
+    except gymnasium.error.Error as error:
+        raise BadInput(f"Gymnasium cannot make {name}: {error}") from None
 
 
 def game_label(name: str) -> str:

@@ -27,9 +27,10 @@ from countless.envs.game import Game
 from countless.envs.games import game_label, make_game
 from countless.runs.deep_folder import (
     LAST,
+    check_folder,
     finished_episodes,
+    make_folder,
     mark_finished,
-    open_folder,
     performance,
     read_episodes,
 )
@@ -132,16 +133,19 @@ def run_deep(
     finished = finished_episodes(folder, job.identity(), job.frames)
     if finished is not None:
         return DeepResult(job, folder, finished, 0.0, None)
-    open_folder(folder, job.identity())
+    check_folder(folder, job.identity())
     trainer = make_trainer(job)
     check_room(folder, trainer, job)
+    make_folder(folder, job.identity())
     began = time.perf_counter()
     kept = checkpoint.find(folder / "checkpoint")
     if kept is not None:
         checkpoint.load(kept, trainer)
-    log = EpisodeLog(folder / "episodes.jsonl", keep_until=trainer.step)
     first = trainer.step
-    with Events(folder / "events", purge=trainer.step) as events:
+    with (
+        EpisodeLog(folder / "episodes.jsonl", keep_until=first) as log,
+        Events(folder / "events", purge=first, updates=trainer.updates) as events,
+    ):
         _go_on(job, folder, trainer, log, events, report, stop)
     seconds = time.perf_counter() - began
     steps = trainer.step - first
@@ -159,7 +163,7 @@ def _go_on(
     report: Callable[[Status], None],
     stop: Callable[[], bool],
 ) -> None:
-    watch = _Watch(job, trainer, log.scores[-LAST:], report)
+    watch = _Watch(job, trainer, log.scores, report)
     saved = time.monotonic()
     try:
         for moment in trainer.turns(job.frames):
@@ -176,11 +180,11 @@ def _go_on(
             if time.monotonic() - saved > job.save_every:
                 _save(folder, trainer)
                 saved = time.monotonic()
-        watch.tell(moment)
     except NonFiniteLossError as error:
         path = folder / "nonfinite_batch.npz"
         np.savez(path, **error.batch.arrays())  # type: ignore[arg-type]
         raise CountlessError(f"{error} at step {trainer.step}; the batch is in {path}") from None
+    watch.end()
     _save(folder, trainer)
 
 
@@ -201,14 +205,17 @@ class _Watch:
         self._job, self._report = job, report
         self._last = deque(scores, maxlen=LAST)
         self._bonus: float | None = None
-        self._episodes = 0
-        self._then, self._frames = time.monotonic(), trainer.frames + trainer.warm
+        self._episodes = len(scores)
+        self._then = time.monotonic()
+        self._frames = self._played(trainer.frames, trainer.warm)
         self._speed = 0.0
+        self._moment: Moment | None = None
 
     def look(self, moment: Moment) -> None:
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
+        self._moment = moment
         if time.monotonic() - self._then > REPORT_EVERY:
             self.tell(moment)
 
@@ -218,9 +225,16 @@ class _Watch:
         if ended.episode.bonus:
             self._bonus = ended.episode.bonus / ended.episode.steps
 
+    def _played(self, frames: int, warm: int) -> int:
+        return frames + warm * self._job.config.frame_skip
+
+    def end(self) -> None:
+        """A last report, if there was anything left to play."""
+        if self._moment is not None:
+            self.tell(self._moment)
+
     def tell(self, moment: Moment) -> None:
-        now, skip = time.monotonic(), self._job.config.frame_skip
-        played = moment.frames + moment.warm * skip
+        now, played = time.monotonic(), self._played(moment.frames, moment.warm)
         speed = (played - self._frames) / max(now - self._then, 1e-9)
         self._speed = speed if self._speed == 0.0 else 0.9 * self._speed + 0.1 * speed
         self._then, self._frames = now, played
@@ -274,7 +288,8 @@ def check_room(folder: Path, trainer: Trainer, job: DeepJob) -> None:
     """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
     slot = trainer.replay.frames[0, 0].nbytes
     needed = 2 * (bytes_needed(job.config.replay, slot) + 5e8 * job.config.width**2)
-    there = shutil.disk_usage(folder).free
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    there = shutil.disk_usage(existing).free
     if needed > there:
         raise BadInput(
             f"checkpoints need up to {needed / 1e9:.1f} GB in {folder}, {there / 1e9:.1f} GB are "

@@ -12,12 +12,10 @@ from countless.core.records import ensure_folder, read_json, versions, write_jso
 LAST = 100  # performance is the mean of the last 100 episodes
 
 
-def open_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Make a run's folder, or see that it is this run's."""
-    ensure_folder(folder)
+def check_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """See that a run's folder, if there is one, is this run's."""
     path = folder / "config.json"
     if not path.exists():
-        write_json(path, identity | {"versions": versions()})
         return
     there = read_json(path)
     if there is None:
@@ -28,6 +26,14 @@ def open_folder(folder: Path, identity: dict[str, Any]) -> None:
             f"{folder} holds a run of another configuration ({differing}); give another folder "
             "with --out, or the same settings"
         )
+
+
+def make_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Make a run's folder, once all is known to be right: a refused run leaves no trace."""
+    ensure_folder(folder)
+    path = folder / "config.json"
+    if not path.exists():
+        write_json(path, identity | {"versions": versions()})
 
 
 def differences(there: dict[str, Any], here: dict[str, Any]) -> str:

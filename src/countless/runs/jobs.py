@@ -35,6 +35,8 @@ def run_jobs(
     stop: Callable[[], bool] = no_stop,
 ) -> list[DeepResult]:
     """Run jobs, as many at once as there are cores; the same bits as one after the other."""
+    if threads < 1:
+        raise BadInput(f"threads must be a whole number from 1, not {threads}")
     if len(jobs) == 1:
         torch.set_num_threads(threads)
         return [run_deep(jobs[0], out, report=report, stop=stop)]
@@ -95,10 +97,15 @@ def _collect(ended: dict[int, DeepResult | _Failed], asked: bool) -> list[DeepRe
 
 def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent asks
+    told: list[int] = []  # where all processes of a job get SIGTERM, not the parent alone
+    signal.signal(signal.SIGTERM, lambda signum, frame: told.append(signum))
     torch.set_num_threads(threads)
     try:
         result = run_deep(
-            job, out, report=lambda status: messages.put((i, status)), stop=asked.is_set
+            job,
+            out,
+            report=lambda status: messages.put((i, status)),
+            stop=lambda: bool(told) or asked.is_set(),
         )
         messages.put((i, result))
     except Stopped:

@@ -1,0 +1,215 @@
+"""Gymnasium environments as games: frames, actions, episodes' seeds, kept states."""
+
+from typing import ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from countless.core.errors import BadInput
+from countless.envs import MDPEnv, build_mdp
+from countless.envs.atari import AtariGame, shrink
+from countless.envs.games import MDP_STEPS, game_label, make_game
+from countless.envs.gym_game import GymGame
+
+
+class Shown(gymnasium.Env):
+    """Shows given observations one after the other."""
+
+    metadata: ClassVar[dict] = {"render_modes": []}
+
+    def __init__(self, space, observations, action_space=None):
+        self.observation_space = space
+        self.action_space = action_space or spaces.Discrete(3)
+        self.observations, self.at, self.taken = observations, 0, []
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 0
+        return self.observations[0], {}
+
+    def step(self, action):
+        self.taken.append(action)
+        self.at = (self.at + 1) % len(self.observations)
+        return self.observations[self.at], 1.0, False, False, {}
+
+
+def images(*shape, n=4):
+    return np.random.default_rng(0).integers(256, size=(n, *shape), dtype=np.uint8)
+
+
+def box(*shape):
+    return spaces.Box(0, 255, shape, np.uint8)
+
+
+def test_states_of_an_mdp_are_cells_of_its_grid():
+    game = make_game("deepsea-4", seed=0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((4, 4), np.uint8, True)
+    frame = game.reset()
+    assert np.argwhere(frame).tolist() == [[0, 0]]
+    assert frame.max() == 255
+    assert np.argwhere(game.step(1).frame).tolist() in ([[1, 1]], [[1, 0]])
+    for _ in range(2):
+        last = game.step(0)
+    assert not last.terminated
+    last = game.step(0)
+    assert last.terminated
+    assert not last.frame.any()
+
+
+@pytest.mark.parametrize(("name", "shape"), [("riverswim", (6,)), ("gridworld-9", (9, 9))])
+def test_an_mdp_whose_end_is_not_reached_is_cut(name, shape):
+    game = make_game(name, seed=0)
+    assert game.frame_shape == shape
+    game.reset()
+    flags = [game.step(0)[2:4] for _ in range(MDP_STEPS)]
+    assert flags == [(False, False)] * (MDP_STEPS - 1) + [(False, True)]
+
+
+def test_vectors_stay_as_they_are():
+    game = make_game("CartPole-v1", seed=0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((4,), np.float32, False)
+    env = gymnasium.make("CartPole-v1")
+    frame = game.reset()
+    assert np.abs(frame).max() < 0.05
+    env.reset(seed=0)
+    env.unwrapped.state = np.array(frame, np.float64)
+    step, theirs = game.step(1), env.step(1)
+    np.testing.assert_allclose(step.frame, theirs[0], atol=1e-6)
+    assert step[1:] == (1.0, False, False, 1)
+
+
+def test_states_by_number_are_one_hot():
+    game = make_game("FrozenLake-v1", seed=0)
+    assert game.reset().tolist() == [255] + [0] * 15
+    shifted = GymGame(Shown(spaces.Discrete(3, start=5), [5, 7]), 0)
+    assert shifted.reset().tolist() == [255, 0, 0]
+    assert shifted.step(0).frame.tolist() == [0, 0, 255]
+
+
+def test_images_are_grey_and_large_ones_small():
+    seen = images(100, 60, 3)
+    game = GymGame(Shown(box(100, 60, 3), seen), 0)
+    assert game.frame_shape == (84, 84)
+    grey = (seen[0] @ np.array([0.299, 0.587, 0.114])).round().astype(np.uint8)
+    apart = game.reset().astype(int) - shrink(grey)
+    assert np.abs(apart).max() <= 1
+    seen = images(20, 30, 3)
+    game = GymGame(Shown(box(20, 30, 3), seen), 0)
+    assert (game.frame_shape, game.pixels) == ((20, 30), True)
+    exact = seen[0] @ np.array([0.299, 0.587, 0.114])
+    assert np.abs(game.reset() - exact).max() <= 0.51
+    seen = images(12, 12)
+    game = GymGame(Shown(box(12, 12), seen), 0)
+    np.testing.assert_array_equal(game.reset(), seen[0])
+
+
+def test_actions_may_start_elsewhere():
+    env = Shown(box(12, 12), images(12, 12), spaces.Discrete(2, start=-1))
+    game = GymGame(env, 0)
+    assert game.n_actions == 2
+    game.reset()
+    game.step(0)
+    game.step(1)
+    assert env.taken == [-1, 0]
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "FrozenLake-v1", "riverswim", "deepsea-6"])
+def test_a_kept_state_goes_on_the_same(name):
+    random = np.random.default_rng(0)
+    game, other = make_game(name, seed=4), make_game(name, seed=4)
+    other.reset()
+    frame = game.reset()
+    for _ in range(3):
+        for _ in range(17):
+            step = game.step(int(random.integers(game.n_actions)))
+            if step.terminated or step.truncated:
+                frame = game.reset()
+        other.set_state(game.get_state())
+        for _ in range(20):
+            action = int(random.integers(game.n_actions))
+            one, same = game.step(action), other.step(action)
+            np.testing.assert_array_equal(one.frame, same.frame)
+            assert one[1:] == same[1:]
+            if one.terminated or one.truncated:
+                frame = game.reset()
+                np.testing.assert_array_equal(frame, other.reset())
+
+
+def test_episodes_differ_and_seeds_differ():
+    game = make_game("CartPole-v1", seed=0)
+    first, second = game.reset(), game.reset()
+    assert (first != second).any()
+    np.testing.assert_array_equal(make_game("CartPole-v1", seed=0).reset(), first)
+    assert (make_game("CartPole-v1", seed=1).reset() != first).any()
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        (Shown(box(9, 9), images(9, 9), spaces.Box(0, 1, (2,))), "actions must be discrete"),
+        (Shown(spaces.Tuple([spaces.Discrete(2)]), [(0,)]), "observations must be images"),
+    ],
+)
+def test_what_cannot_be_a_game(env, message):
+    with pytest.raises(BadInput, match=message):
+        GymGame(env, 0)
+
+
+def test_names_of_gymnasium_are_gymnasiums():
+    # There is an Atari game of that name too.
+    with pytest.raises(BadInput, match="Blackjack-v1: observations must be"):
+        make_game("Blackjack-v1", 0)
+    assert isinstance(make_game("Blackjack", 0), AtariGame)
+    with pytest.raises(BadInput, match="Pendulum-v1: actions must be discrete"):
+        make_game("Pendulum-v1", 0)
+    with pytest.raises(BadInput, match="Gymnasium knows no environment 'no/such-v0'"):
+        make_game("no/such-v0", 0)
+
+
+def test_an_environment_that_cannot_be_made_is_bad_input(monkeypatch):
+    def missing(name, **options):
+        raise gymnasium.error.DependencyNotInstalled("install box2d")
+
+    monkeypatch.setattr(gymnasium, "make", missing)
+    with pytest.raises(BadInput, match="Gymnasium cannot make CartPole-v1: install box2d"):
+        make_game("CartPole-v1", 0)
+
+
+def test_an_mdp_file(tmp_path):
+    mdp = build_mdp("coin", ([0, 0], [0, 1], [0, 0], [1, -1], [1, 1]), [1.0])
+    game = GymGame(MDPEnv(mdp), 0, 3)
+    game.reset()
+    assert [game.step(1)[1:4] for _ in range(3)] == [
+        (-1.0, False, False), (-1.0, False, False), (-1.0, False, True),
+    ]  # fmt: skip
+    with pytest.raises(BadInput, match="cannot be read"):
+        make_game(str(tmp_path / "no.mdp"), 0)
+
+
+def test_labels_can_be_folders():
+    assert game_label("ALE/Pong-v5") == "ALE-Pong-v5"
+
+
+def test_what_cannot_be_drawn_for_people():
+    with pytest.raises(BadInput, match="MDPEnv cannot be drawn"):
+        make_game("riverswim", seed=0).screen()
+
+
+def test_an_episode_limit_of_the_mdp_holds():
+    env = gymnasium.make("FrozenLake-v1")
+    limit = env.spec.max_episode_steps
+    game = make_game("FrozenLake-v1", seed=0)
+    for _ in range(3):
+        game.reset()
+        steps = 1
+        while not any((step := game.step(0))[2:4]):
+            steps += 1
+        assert steps <= limit
+        assert step.truncated == (steps == limit)
+
+
+def test_our_own_ids():
+    game = make_game("countless/DeepSea-v0", seed=0)
+    assert game.frame_shape == (10, 10)
