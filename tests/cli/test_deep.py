@@ -141,7 +141,7 @@ def test_more_frames_go_on(capsys, tmp_path):
         (["dqn", "Freeway", "--alpha", "0.1"], "dqn has no parameter 'alpha'"),
         (["dqn", "Freeway", "--gamma", "1"], "gamma must lie in [0, 1), not 1"),
         (["dqn-mmc-sr", "Freeway", "--sr", "off"], "the bonus of the SR needs the SR"),
-        (["dqn", "Freeway", "--network", "tiny"], "network must be one of auto, oh, nature"),
+        (["dqn", "Freeway", "--network", "tiny"], "network must be one of auto, auto-nature, oh"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monkeypatch):

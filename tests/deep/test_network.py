@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from countless.core.errors import BadInput
 from countless.deep.agents import make_config
-from countless.deep.network import AROUND_PRODUCT, Network, Spec, choose_network
+from countless.deep.network import AROUND_PRODUCT, Network, Spec, _shuffled, choose_network
 
 ATARI = Spec((84, 84), 18, True)
 
@@ -27,7 +28,7 @@ def papers():
 def observations(spec, n=2, history=4):
     torch.manual_seed(1)
     if spec.pixels:
-        return torch.randint(0, 256, (n, history, *spec.frame_shape), dtype=torch.uint8)
+        return torch.rand(n, history, *spec.frame_shape)
     return torch.randn(n, history, *spec.frame_shape)
 
 
@@ -47,7 +48,7 @@ def test_the_papers_shapes_layer_by_layer(papers):
     shapes.clear()
     assert papers.predict(phi, torch.tensor([0, 17])).shape == (2, 84, 84)
     assert shapes == [(2048,), (1024,), (6400,), (64, 20, 20), (64, 40, 40)]
-    assert papers.decoder.up3(torch.zeros(1, 64, 40, 40)).shape == (1, 1, 84, 84)
+    assert papers.decoder.last(torch.zeros(1, 64, 40, 40)).shape == (1, 1, 84, 84)
 
 
 def test_the_papers_parameter_counts(papers):
@@ -60,9 +61,9 @@ def test_the_papers_parameter_counts(papers):
 
 
 def test_the_released_decoder_has_37_parameters_in_its_last_layer(papers):
-    assert count(papers.decoder.up3) == 64 * 36 + 1
+    assert count(papers.decoder.last) == 64 * 36 + 1
     released = make(variant="authors")
-    assert count(released.decoder.up3) == 37
+    assert count(released.decoder.last) == 37
     assert count(papers.decoder) - count(released.decoder) == 63 * 36
 
 
@@ -70,7 +71,7 @@ def test_only_channel_0_is_read_by_the_released_decoder():
     net = make(variant="authors", width=0.125)
     out = net.predict(net.features(observations(ATARI))[1], torch.tensor([1, 2]))
     out.sum().backward()
-    gradient = net.decoder.up2.weight.grad
+    gradient = net.decoder.up[1].weight.grad
     assert gradient[:, 0].abs().sum() > 0
     assert (gradient[:, 1:] == 0).all()
 
@@ -93,28 +94,41 @@ def test_dqn_mmc_is_the_trunk_alone():
     assert net.normalised
 
 
-@pytest.mark.parametrize("variant", ["paper", "authors"])
-def test_the_last_layer_equals_torchs_deconvolution(variant):
-    net = make(variant=variant, width=0.125)
-    decoder = net.decoder
-    nn.init.normal_(decoder.up3.bias)
-    x = torch.randn(3, decoder.up3.in_channels, 40, 40)
-    torch.testing.assert_close(decoder._last(x), decoder.up3(x), rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize(
+    ("variant", "network"), [("paper", "oh"), ("authors", "oh"), ("paper", "nature")]
+)
+def test_the_last_layer_equals_torchs_deconvolution(variant, network):
+    net = make(variant=variant, width=0.125, network=network)
+    last = net.decoder.last
+    nn.init.normal_(last.bias)
+    side = 40 if network == "oh" else 20
+    x = torch.randn(3, last.in_channels, side, side)
+    torch.testing.assert_close(_shuffled(last, x), last(x), rtol=1e-5, atol=1e-5)
+
+
+def test_the_decoder_runs_the_encoder_backwards():
+    shapes = []
+    decoder = make(network="nature").decoder
+    for layer in decoder.up:
+        layer.register_forward_hook(lambda module, given, out: shapes.append(tuple(out.shape[1:])))
+    assert decoder(torch.rand(2, 512), torch.tensor([0, 1])).shape == (2, 84, 84)
+    assert decoder.start == (64, 7, 7)
+    assert shapes == [(64, 9, 9), (32, 20, 20)]
 
 
 @pytest.mark.parametrize("variant", ["paper", "authors"])
 def test_the_decoder_is_a_product_with_the_action_then_deconvolutions(variant):
     net = make(variant=variant, width=0.125)
     d = net.decoder
-    phi, actions = torch.rand(3, net.units), torch.tensor([0, 5, 17])
+    phi, actions = torch.rand(3, net.q_head.in_features), torch.tensor([0, 5, 17])
     released = variant == "authors"
     factors = d.factor(phi).relu() if released else d.factor(phi)
     one_hot = nn.functional.one_hot(actions, 18).float()
-    x = d.spread(d.after(factors * d.embedding(one_hot))).relu().view(3, d.channels, 10, 10)
-    x = d.up1(x)
-    x = d.up2(x if released else x.relu())
+    x = d.spread(d.after(factors * d.embedding(one_hot))).relu().view(3, *d.start)
+    x = d.up[0](x)
+    x = d.up[1](x if released else x.relu())
     x = x[:, :1] if released else x.relu()
-    torch.testing.assert_close(net.predict(phi, actions), d.up3(x)[:, 0], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(net.predict(phi, actions), d.last(x)[:, 0], rtol=1e-4, atol=1e-4)
 
 
 def test_starting_values():
@@ -155,7 +169,7 @@ def test_normalisation_and_the_norm_of_psi(p, word):
 
 def test_features_that_are_all_zero_stay_zero():
     net = make(width=0.0625)
-    phi = net.normalise(torch.zeros(2, net.units))
+    phi = net.normalise(torch.zeros(2, net.q_head.in_features))
     assert (phi == 0).all()
 
 
@@ -180,10 +194,11 @@ def test_the_values_read_normalised_features():
         (ATARI, "nature", "nature"),
         (ATARI, "mlp", "mlp"),
         (Spec((5, 5), 2, True), "auto", "small"),
-        (Spec((5, 5), 2, True), "nature", "small"),
+        (ATARI, "auto-nature", "nature"),
+        (Spec((5, 5), 2, True), "auto-nature", "small"),
         (Spec((5, 5), 2, True), "mlp", "mlp"),
         (Spec((4,), 2, False), "auto", "mlp"),
-        (Spec((4,), 2, False), "oh", "mlp"),
+        (Spec((4,), 2, False), "auto-nature", "mlp"),
     ],
 )
 def test_a_network_for_every_observation(spec, asked, chosen):
@@ -195,11 +210,7 @@ def test_a_network_for_every_observation(spec, asked, chosen):
     assert net.predict(phi, torch.tensor([0, 1])).shape == (2, *spec.frame_shape)
 
 
-def test_grey_levels_are_scaled_and_vectors_are_not():
-    net = make(width=0.0625, spec=Spec((3,), 2, True), history=1)
-    levels = torch.tensor([[[0, 51, 255]]], dtype=torch.uint8)
-    same = net.encoder(torch.tensor([[[0.0, 0.2, 1.0]]]))
-    torch.testing.assert_close(net.features(levels)[0], same)
-    net = make(width=0.0625, spec=Spec((3,), 2, False), history=1)
-    vector = torch.tensor([[[0.0, 51.0, -255.0]]])
-    torch.testing.assert_close(net.features(vector)[0], net.encoder(vector.clone()))
+@pytest.mark.parametrize(("shape", "asked"), [((5, 5), "oh"), ((4,), "nature"), ((4,), "small")])
+def test_layers_that_do_not_fit_are_refused(shape, asked):
+    with pytest.raises(BadInput, match=f"network {asked} does not fit"):
+        make(spec=Spec(shape, 2, True), network=asked)

@@ -58,10 +58,14 @@ def test_the_bonus_is_the_targets_at_the_observation_before_acting():
     batch, _ = transitions(trainer)
     assert (batch.intrinsic[:40] == 0.0).all()
     ours = batch.intrinsic[40:]
-    norms = trainer.learner.target.sr_norm(torch.from_numpy(batch.observations[40:]))
+    norms = trainer.learner.target.sr_norm(
+        trainer.learner.device.observations(batch.observations[40:])
+    )
     np.testing.assert_allclose(ours, 1.0 / norms.detach().numpy(), rtol=1e-5)
     after = trainer.learner.bonuses(batch.next_observations[40:])
-    learning = trainer.learner.network.sr_norm(torch.from_numpy(batch.observations[40:]))
+    learning = trainer.learner.network.sr_norm(
+        trainer.learner.device.observations(batch.observations[40:])
+    )
     assert not np.allclose(ours, after, rtol=1e-3)
     assert not np.allclose(ours, 1.0 / learning.detach().numpy(), rtol=1e-3)
 
@@ -71,7 +75,9 @@ def test_the_bonus_uses_the_norm_that_was_asked_for(norm):
     trainer = make(target_period=10_000, norm=norm)
     run(trainer, 60)
     batch, _ = transitions(trainer)
-    raw, phi = trainer.learner.target.features(torch.from_numpy(batch.observations[45:]))
+    raw, phi = trainer.learner.target.features(
+        trainer.learner.device.observations(batch.observations[45:])
+    )
     psi = trainer.learner.target.psi(raw, phi).detach().numpy()
     exact = 1.0 / np.linalg.norm(psi, norm, axis=1)
     np.testing.assert_allclose(batch.intrinsic[45:], exact, rtol=1e-5)
@@ -219,7 +225,9 @@ def test_without_exploration_actions_are_the_greedy_ones():
     trainer = make(epsilon=0.0, epsilon_start=0.0, update_period=10_000, env="CartPole-v1")
     run(trainer, 60)
     batch, _ = transitions(trainer)
-    values = trainer.learner.network.values(torch.from_numpy(batch.observations[40:]))
+    values = trainer.learner.network.values(
+        trainer.learner.device.observations(batch.observations[40:])
+    )
     np.testing.assert_array_equal(batch.actions[40:], values.argmax(1).numpy())
 
 
@@ -345,7 +353,7 @@ def test_the_released_variant_differs_in_named_fields_only():
         ({"replay": 20, "envs": 4}, "replay 20 is too small for 4 environments"),
         ({"betta": 1}, "dqn-mmc-sr has no parameter 'betta'"),
         ({"warmup": 1.5}, "warmup must be a whole number"),
-        ({"network": "big"}, "network must be one of auto, oh"),
+        ({"network": "big"}, "network must be one of auto, auto-nature"),
         ({"norm": 0.5}, r"norm must lie in \[1, inf\]"),
     ],
 )

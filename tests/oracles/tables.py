@@ -66,6 +66,7 @@ def all_transitions(mdp: MDP, intrinsic=None) -> Tensors:
     return Tensors(
         observations=eye[state].unsqueeze(1),
         next_observations=eye[column(mdp.next_state)].unsqueeze(1),
+        next_frames=eye[column(mdp.next_state)],
         actions=column(mdp.action),
         extrinsic=column(mdp.reward),
         intrinsic=bonus.to(torch.float64)[state],
