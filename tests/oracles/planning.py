@@ -143,7 +143,7 @@ def essr_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
         n = world.slots[s]
         if u < agent.epsilon:
             part = u / agent.epsilon
-            ends_only = agent.variant == "authors"
+            ends_only = agent.explores_ends
             slot = (0 if part < 0.5 else n - 1) if ends_only else min(int(part * n), n - 1)
         else:
             slot = ties(q[s], 1e-9 * size, (u - agent.epsilon) / (1 - agent.epsilon))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,16 +229,22 @@ def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None
 def draw_learning(stem: Path, panels: Mapping[str, Mapping[str, tuple[Array, Array]]]) -> None:
     """Reward collected so far against steps, a panel a domain, a curve an agent."""
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels), 3.5))
-        for ax, (title, curves) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        across = min(3, len(panels))
+        down = math.ceil(len(panels) / across)
+        size = (4.6 * across, 3.5 * down)
+        figure, axes = plt.subplots(down, across, figsize=size, squeeze=False)
+        for ax in axes.flat[len(panels) :]:
+            ax.set_visible(False)
+        for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
             for i, (label, (x, y)) in enumerate(curves.items()):
                 style = "-" if i < len(COLOURS) else "--"
                 ax.plot(x, y, style, color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=label)
             ax.set_title(title)
             ax.set_xlabel("steps")
             ax.yaxis.set_major_formatter(FuncFormatter(short))
-        np.atleast_1d(axes)[0].set_ylabel("reward so far")
-        handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+        for row in axes:
+            row[0].set_ylabel("reward so far")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="center left", bbox_to_anchor=(0.99, 0.5))
         figure.tight_layout()
         _save(figure, stem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -13,14 +14,23 @@ from countless.core.progress import Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
 from countless.envs.solve import optimal_return
-from countless.experiments.section import Experiment, Section, load_study, read_made, write_made
+from countless.experiments.curves import draw_curves, record_curves
+from countless.experiments.section import (
+    Experiment,
+    Figure,
+    Section,
+    load_study,
+    read_made,
+    write_made,
+)
 from countless.experiments.table2 import ROWS, Row
 from countless.runs.study import Study, complete, default_steps
 from countless.tabular.agents import make_agent
 
 TITLE = "Table 2 elsewhere: the same agents in six more MDPs, undiscounted return of 5,000 steps"
 LARGE = 150  # states from which runs are few, and agents that redo their whole plan are left out
-FEWER, FEWEST = 100, 2500
+FEWER, FEWEST = 100, 5000
+CURVE_RUNS = 10
 REPLANNERS = ("psrl", "ucrl2")
 REFERENCES = (Row("random", "random"), Row("Sarsa+SR ℓ1", "sarsa-sr"))
 
@@ -37,7 +47,9 @@ def row_study(row: Row, env: str, runs: int, seed: int) -> Study | None:
     large = mdp.n_states > LARGE
     if large and row.agent in REPLANNERS:
         return None
-    agent = make_agent(row.agent, "riverswim", row.parameters)
+    # The released planner is made for a handful of states.
+    exact = {"planner": "exact"} if row.agent == "essr" else {}
+    agent = make_agent(row.agent, "riverswim", row.parameters | exact)
     fewer = max(2, runs // (FEWEST if large else FEWER))
     return Study((agent,), mdp, fewer, default_steps(mdp), seed)
 
@@ -52,6 +64,13 @@ def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
             if study is not None:
                 description = f"elsewhere: {row.label} in {env}"
                 complete(study, folder / study.name, reporter=reporter, description=description)
+    curves = [
+        (env, row.label, replace(study, runs=min(study.runs, CURVE_RUNS)))
+        for env in environments()
+        for row in (*REFERENCES, *ROWS)
+        if (study := row_study(row, env, runs, seed)) is not None
+    ]
+    record_curves(folder, curves, reporter)
     write_made(folder, runs, seed, time.perf_counter() - began)
 
 
@@ -84,7 +103,12 @@ def show(folder: Path) -> Section:
         "that have none (R-Max, E3) carry over; the others would need a β of their own.",
         f"PSRL and UCRL2 plan anew from scratch in each epoch: above {LARGE} states they are left out.",
     )
-    return Section("elsewhere", TITLE, tuple(tables), (), words, made)
+    stem = folder / "curves"
+    draw_curves(folder, stem)
+    caption = (
+        f"Reward collected so far, mean over at most {CURVE_RUNS} runs an agent, against steps."
+    )
+    return Section("elsewhere", TITLE, tuple(tables), (Figure(stem, caption),), words, made)
 
 
 EXPERIMENT = Experiment("the agents of Table 2 in six more MDPs", run, show)

@@ -14,7 +14,19 @@ from countless.core.seeding import seed_words, stream_key
 from countless.envs.mdp import MDP
 from countless.envs.solve import optimal_q
 from countless.tabular.agents import Agent, describe
-from countless.tabular.kernels import e3, essr, fixed, optimism, psrl, replay, sarsa, twister
+from countless.tabular.kernels import (
+    e3,
+    essr,
+    fixed,
+    novelty,
+    optimism,
+    psrl,
+    released,
+    replay,
+    replay_essr,
+    sarsa,
+    twister,
+)
 from countless.tabular.kernels.model import Model, compile_model
 from countless.tabular.kernels.planning import MOST_PASSES
 from countless.tabular.model_based import E3, Essr, Mbie, MbieEb, Psrl, RMax, Ucrl2
@@ -137,11 +149,13 @@ def _check_matrix(agent: Agent, mdp: MDP) -> None:
 def _replayed(agents: Sequence[Agent], task: _Task) -> Bound:
     first = agents[0]
     _check_replayable(first, task.mdp)
-    if isinstance(first, SarsaSR):
+    if isinstance(first, SarsaSR | Essr):
         _check_matrix(first, task.mdp)
     if task.seed >= 2**32:
         raise BadInput(f"--rng authors takes seeds up to {2**32 - 1:,}, not {task.seed:,}")
-    settings = _columns(agents, *SARSA_COLUMNS)
+    play = (
+        _replayed_essr(agents, task) if isinstance(first, Essr) else _replayed_sarsa(agents, task)
+    )
     streams: dict[int, tuple[Any, Any, Any]] = {}
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
@@ -149,20 +163,31 @@ def _replayed(agents: Sequence[Agent], task: _Task) -> Bound:
             if first_run == 0:
                 twisters = twister.python_twister(task.seed), twister.numpy_twister(task.seed)
                 streams[i] = (*twisters, np.array([-1]))
-            replay.replay_sarsa(
-                task.model,
-                isinstance(first, SarsaSR),
-                getattr(first, "norm", 1.0),
-                settings[i],
-                getattr(first, "update", "") == "executed",
-                getattr(first, "time_limit", "") == "truncation",
-                task.steps,
-                *streams[i],
-                returns[i - chosen.start],
-                trace,
-            )
+            play(i, (task.steps, *streams[i], returns[i - chosen.start], trace))
 
     return Bound(kernel, divisible=False)
+
+
+def _replayed_sarsa(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any], None]:
+    first, settings = agents[0], _columns(agents, *SARSA_COLUMNS)
+    bonus, p = isinstance(first, SarsaSR), getattr(first, "norm", 1.0)
+    executed = getattr(first, "update", "") == "executed"
+    truncate = getattr(first, "time_limit", "") == "truncation"
+
+    def play(i: int, rest: Any) -> None:
+        replay.replay_sarsa(task.model, bonus, p, settings[i], executed, truncate, *rest)
+
+    return play
+
+
+def _replayed_essr(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any], None]:
+    _, (source, on_next, _), settings, _ = _planner(agents, np.ones(2))
+
+    def play(i: int, rest: Any) -> None:
+        if not replay_essr.replay_essr(task.model, source, on_next, settings[i], *rest):
+            raise _unsettled(agents[0], task.mdp)
+
+    return play
 
 
 def _unlearned(agents: Sequence[Agent], task: _Task) -> Bound:
@@ -185,6 +210,8 @@ def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
             f"states, the most is {MOST_PLANNED_STATES:,}"
         )
     scale = reward_scale(mdp, first.name)
+    if isinstance(first, Essr) and first.plans_as_released:
+        _check_released(mdp)
     function, before, settings, given_scale = _planner(agents, scale)
     words = seed_words(task.seed)
 
@@ -202,12 +229,29 @@ def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
             trace,
         )
         if not settled:
-            raise CountlessError(
-                f"{first.name} in {mdp.name}: planning did not settle within "
-                f"{MOST_PASSES:,} passes; the model's values may be too close to tell apart"
-            )
+            raise _unsettled(first, mdp)
 
     return Bound(kernel, plans=True)
+
+
+def _unsettled(agent: Agent, mdp: MDP) -> CountlessError:
+    if isinstance(agent, Essr) and agent.plans_as_released:
+        return CountlessError(
+            f"essr in {mdp.name}: the released planner finds no policy that it calls stable; "
+            "--planner exact would"
+        )
+    return CountlessError(
+        f"{agent.name} in {mdp.name}: planning did not settle within {MOST_PASSES:,} passes; "
+        "the model's values may be too close to tell apart"
+    )
+
+
+def _check_released(mdp: MDP) -> None:
+    if mdp.n_actions > mdp.n_states:
+        raise BadInput(
+            f"essr: the released planner looks actions up among the states: {mdp.name} has "
+            f"{mdp.n_actions} actions and {mdp.n_states} states; --planner exact takes it"
+        )
 
 
 def _planner(
@@ -216,10 +260,11 @@ def _planner(
     """The kernel of a planning agent, its leading arguments, its settings, and how it scales."""
     first = agents[0]
     if isinstance(first, Essr):
-        source = {"ssr": essr.SSR, "counts": essr.COUNTS, "off": essr.NOTHING}[first.bonus]
-        before = (source, first.bonus_on_entered, first.variant == "authors")
+        kinds = {"ssr": novelty.SSR, "counts": novelty.COUNTS, "off": novelty.NOTHING}
+        before = (kinds[first.bonus], first.bonus_on_entered, first.explores_ends)
         columns = _columns(agents, "gamma", "beta", "epsilon", "has_pseudo_counts")
-        return essr.essr, before, columns, float(scale[0])
+        kernel = released.released if first.plans_as_released else essr.essr
+        return kernel, before, columns, float(scale[0])
     if isinstance(first, E3):
         columns = _columns(agents, "gamma", "m", "threshold", "horizon")
         if first.escape == "discounted":
@@ -247,11 +292,13 @@ def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
 
 
 def _check_replayable(agent: Agent, mdp: MDP) -> None:
-    if not isinstance(agent, Sarsa | SarsaSR):
+    if not isinstance(agent, Sarsa | SarsaSR | Essr):
         raise BadInput(
-            f"--rng authors replays the released scripts, which have sarsa and sarsa-sr, "
+            f"--rng authors replays the released scripts, which have sarsa, sarsa-sr and essr, "
             f"not {agent.name}"
         )
+    if isinstance(agent, Essr):
+        _check_replayable_essr(agent, mdp)
     if mdp.episode_limit is not None:
         raise BadInput(
             f"--rng authors: the released scripts cannot run {mdp.name}; use an .mdp file"
@@ -263,6 +310,20 @@ def _check_replayable(agent: Agent, mdp: MDP) -> None:
             f"--rng authors: the released scripts cannot run {mdp.name}: state {s} offers actions "
             f"{', '.join(map(str, mdp.actions(s)))}; they must be 0, 1, ... without gaps"
         )
+
+
+def _check_replayable_essr(agent: Essr, mdp: MDP) -> None:
+    if not (agent.plans_as_released and agent.explores_ends):
+        raise BadInput(
+            "--rng authors replays essr with --planner released and --explore ends only, "
+            "as --variant authors has them"
+        )
+    if mdp.terminated.any() or len(set(np.diff(mdp.state_offsets))) > 1:
+        raise BadInput(
+            f"--rng authors: the released essr cannot run {mdp.name}; it needs all actions in all "
+            "states and no terminal state"
+        )
+    _check_released(mdp)
 
 
 def _bonus(agent: Agent) -> tuple[int, ...]:

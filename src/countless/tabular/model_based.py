@@ -8,6 +8,7 @@ from typing import ClassVar
 from countless.core.params import choice, real, validate
 
 VARIANTS = ("paper", "authors")
+EXPLORE = ("variant", "all", "ends")
 
 _GAMMA = "discount of the values"
 
@@ -106,7 +107,7 @@ class Essr:
     variant: str = choice(
         "authors",
         "the paper's text, or the released code (one pseudo-sample of every transition, bonus on "
-        "the state entered, exploring only the first and last action)",
+        "the state entered, its planner, exploring only the first and last action)",
         VARIANTS,
     )
     bonus: str = choice(
@@ -120,18 +121,34 @@ class Essr:
     bonus_at: str = choice(
         "variant", "the state that the bonus belongs to", ("variant", "left", "entered")
     )
+    planner: str = choice(
+        "variant",
+        "exact planning, or the released code's: to 0.01, until its own test finds the policy stable",
+        ("variant", "exact", "released"),
+    )
+    explore: str = choice(
+        "variant", "which actions epsilon explores: all, or the first and the last", EXPLORE
+    )
 
     def __post_init__(self) -> None:
         validate(self)
 
+    def _as_released(self, option: str, released: str) -> bool:
+        value = getattr(self, option)
+        return value == released or (value == "variant" and self.variant == "authors")
+
     @property
     def has_pseudo_counts(self) -> bool:
-        return self.pseudo_counts == "on" or (
-            self.pseudo_counts == "variant" and self.variant == "authors"
-        )
+        return self._as_released("pseudo_counts", "on")
 
     @property
     def bonus_on_entered(self) -> bool:
-        return self.bonus_at == "entered" or (
-            self.bonus_at == "variant" and self.variant == "authors"
-        )
+        return self._as_released("bonus_at", "entered")
+
+    @property
+    def plans_as_released(self) -> bool:
+        return self._as_released("planner", "released")
+
+    @property
+    def explores_ends(self) -> bool:
+        return self._as_released("explore", "ends")

@@ -2,8 +2,7 @@
 
 Every difference between the paper's text and the released code is an argument: `pseudo` samples
 added to every (s, a, s') (0 or 1), whether the bonus belongs to the state left or to the state
-entered, and where epsilon explores. A pair without samples is uniform over the states and pays
-nothing.
+entered, and where epsilon explores. This kernel plans exactly; `released.py` as the released code.
 """
 
 from __future__ import annotations
@@ -13,39 +12,20 @@ import math
 import numpy as np
 from numba import njit
 
-from countless.core.substochastic import count_visit, invert, row_residual
+from countless.tabular.kernels.novelty import future, new_novelty, see, set_payoffs
 from countless.tabular.kernels.planning import MOST_PASSES, evaluate, new_plan, pick_best, set_row
 from countless.tabular.kernels.world import begin, move_on, open_stream, sample_outcome, uniform
 
 # Columns of the table of settings.
 GAMMA, BETA, EPSILON, PSEUDO = 0, 1, 2, 3
-# What is penalised: the norm of the SSR; (1 + gamma) - gamma / (n(s) + 1), from true counts; nothing.
-SSR, COUNTS, NOTHING = 0, 1, 2
-DRIFT = 1e-9
 
 
-@njit(error_model="numpy", cache=True)
-def _payoff(reward, next_state, count, first, last, mass, pseudo, penalty, penalty_sum, states):
-    """sum over s' of T(s') (r(s, a, s') + penalty(s')) of the pair with cells first..last."""
-    if mass == 0.0:
-        return penalty_sum / states
-    total = pseudo * penalty_sum
-    for cell in range(first, last):
-        if count[cell] > 0.0:
-            total += (count[cell] + pseudo) * reward[cell] + count[cell] * penalty[next_state[cell]]
-    return total / mass
-
-
-@njit(error_model="numpy", cache=True)
-def _future(next_state, ends, count, first, last, mass, pseudo, value, value_sum):
-    """sum over s' of T(s') V(s'); an ended episode is worth nothing."""
-    if mass == 0.0:
-        return value_sum / len(value)
-    total = pseudo * value_sum
-    for cell in range(first, last):
-        if not ends[cell]:
-            total += count[cell] * value[next_state[cell]]
-    return total / mass
+@njit(cache=True)
+def explored(n, part, ends_only):
+    """The slot that `part` in [0, 1) picks: any of n, or the first or the last."""
+    if ends_only:
+        return 0 if part < 0.5 else n - 1
+    return min(int(part * n), n - 1)
 
 
 @njit(error_model="numpy", cache=True)
@@ -80,7 +60,7 @@ def _improve(model, plan, gamma, count, visits, pseudo, payoff, tolerance):
                 i = s * width + slot
                 first, last = i * depth, (i + 1) * depth
                 mass = visits[i] + pseudo * states
-                worth = payoff[i] + gamma * _future(
+                worth = payoff[i] + gamma * future(
                     next_state, ends, count, first, last, mass, pseudo, value, value_sum
                 )
                 q[s, slot] = worth
@@ -106,11 +86,7 @@ def _run(model, source, on_next, ends_only, setting, scale, steps, stream, trace
     count, visits, payoff = np.zeros(pairs * depth), np.zeros(pairs), np.zeros(pairs)
     for s in range(states):
         _take(model, plan, gamma, s, 0, count, visits, pseudo, payoff)
-    # The SSR: n(s, s'), P~, Psi~ and its row sums, which are 1 before anything was seen.
-    moves, rows, inverse = np.zeros((states, states)), np.zeros((states, states)), np.eye(states)
-    norm, row, work = np.ones(states), np.zeros(states), np.zeros(states)
-    left = np.zeros(states)
-    penalty, nothing = np.zeros(states), np.zeros(states)
+    novelty = new_novelty(states)
     s = begin(model, stream)
     age = 0
     result = 0.0
@@ -118,8 +94,7 @@ def _run(model, source, on_next, ends_only, setting, scale, steps, stream, trace
         n = int(model.n_slots[s])
         u = uniform(stream)
         if u < epsilon:
-            part = u / epsilon
-            slot = (0 if part < 0.5 else n - 1) if ends_only else min(int(part * n), n - 1)
+            slot = explored(n, u / epsilon, ends_only)
         else:
             slot = pick_best(plan.q[s], n, tolerance, (u - epsilon) / (1.0 - epsilon))
         cell = sample_outcome(model, s, slot, stream)
@@ -127,31 +102,12 @@ def _run(model, source, on_next, ends_only, setting, scale, steps, stream, trace
         result += reward
         visits[s * width + slot] += 1.0
         count[cell] += 1.0
-        left[s] += 1.0
-        if source == SSR:
-            count_visit(moves, rows, gamma, inverse, s, s_next, row, work)
-            _row_sums(inverse, norm)
-            if row_residual(rows, gamma, inverse, s, norm) > DRIFT:
-                invert(rows, gamma, inverse)
-                _row_sums(inverse, norm)
-        elif source == COUNTS:
-            norm[s] = (1.0 + gamma) - gamma / (left[s] + 1.0)
+        see(novelty, source, gamma, beta, s, s_next)
         if len(trace) > 0:
             trace[t, 0], trace[t, 1], trace[t, 2] = s, slot, reward
-            trace[t, 3], trace[t, 4] = norm[s], plan.q[s, slot]
-        if source != NOTHING:
-            for j in range(states):
-                penalty[j] = -beta * norm[j]
-        entered = penalty if on_next else nothing
-        entered_sum = entered.sum()
+            trace[t, 3], trace[t, 4] = novelty.norm[s], plan.q[s, slot]
+        set_payoffs(model, novelty, on_next, count, visits, pseudo, payoff)
         for j in range(states):
-            fixed = 0.0 if on_next else penalty[j]
-            for b in range(int(model.n_slots[j])):
-                i = j * width + b
-                payoff[i] = fixed + _payoff(
-                    model.reward, model.next_state, count, i * depth, (i + 1) * depth,
-                    visits[i] + pseudo * states, pseudo, entered, entered_sum, states,
-                )  # fmt: skip
             plan.reward[j] = payoff[j * width + plan.policy[j]]
         if plan.policy[s] == slot:
             _take(model, plan, gamma, s, slot, count, visits, pseudo, payoff)
@@ -160,15 +116,6 @@ def _run(model, source, on_next, ends_only, setting, scale, steps, stream, trace
             return result, False
         s, age = move_on(model, cell, age, stream)
     return result, True
-
-
-@njit(cache=True)
-def _row_sums(matrix, sums):
-    for i in range(len(sums)):
-        total = 0.0
-        for j in range(len(sums)):
-            total += matrix[i, j]
-        sums[i] = total
 
 
 @njit(error_model="numpy", nogil=True, cache=True)

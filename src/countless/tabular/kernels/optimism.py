@@ -52,7 +52,23 @@ def optimistic(next_state, ends, count, cell, n, radius, value, best, mass):
 
 @njit(error_model="numpy", cache=True)
 def _widened(next_state, ends, count, cell, n, radius, value, best, mass):
-    """sum T' V of a pair whose transitions are uncertain."""
+    """sum T' V of a pair whose transitions are uncertain.
+
+    Most often the worst outcome alone has the mass that goes to the best state; else `optimistic`.
+    """
+    total, on_best, in_worst, lowest = 0.0, 0.0, 0.0, math.inf
+    for k in range(cell, cell + len(mass)):
+        if count[k] > 0.0:
+            worth = 0.0 if ends[k] else value[next_state[k]]
+            total += count[k] * worth
+            if np.int64(next_state[k]) == best and not ends[k]:
+                on_best += count[k]
+            if worth < lowest:
+                in_worst, lowest = count[k], worth
+    share = 1.0 / n
+    gain = min(radius / 2.0, 1.0 - on_best * share)
+    if in_worst * share >= gain:
+        return total * share + gain * (value[best] - lowest)
     gain = optimistic(next_state, ends, count, cell, n, radius, value, best, mass)
     total = gain * value[best]
     for k in range(len(mass)):

@@ -86,7 +86,7 @@ def _norm(row, p):
 
 
 @njit(cache=True)
-def _start_state(model, python, current):
+def replayed_start(model, python, current):
     """`reset()`: a draw beyond a start distribution that sums to less than 1 changes nothing."""
     u = uniform_53(python)
     for s in range(len(model.start)):
@@ -133,7 +133,7 @@ def replay_sarsa(
     explore = np.ceil(setting[EPSILON] * TWO_53)
     tracing = trace.shape[0] > 0
     if start[0] < 0:
-        start[0] = _start_state(model, python, 0)
+        start[0] = replayed_start(model, python, 0)
     for run in range(len(returns)):
         q = np.zeros((states, width))
         size = states if bonus else 0
@@ -178,6 +178,6 @@ def replay_sarsa(
                 carried = next_slot
             if ends:
                 break
-        start[0] = _start_state(model, python, s)
+        start[0] = replayed_start(model, python, s)
         if diverged(q.ravel()):
             returns[run] = math.nan
