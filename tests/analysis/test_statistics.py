@@ -10,6 +10,7 @@ from countless.analysis.statistics import (
     BOOTSTRAP_RUNS,
     interquartile_mean,
     mean_interval,
+    rank_correlation,
     summarise,
 )
 
@@ -66,3 +67,12 @@ def test_one_run_has_no_sd():
 
 def test_iqm_drops_the_extremes():
     assert interquartile_mean(np.array([-1e9, 1.0, 2.0, 1e9])) == 1.5
+
+
+def test_rank_correlation_is_scipys():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x, y = rng.integers(0, 8, 30), rng.normal(size=30)
+        expected = stats.spearmanr(x, x + y).statistic
+        assert rank_correlation(x, x + y) == pytest.approx(expected)
+    assert np.isnan(rank_correlation([1, 1, 1], [1, 2, 3]))

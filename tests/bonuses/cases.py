@@ -38,8 +38,7 @@ class Case:
         return values, features
 
 
-# Off zero from the first update on, so that there is something to see.
-SMALL = {"features": 12, "width": 16, "target_period": 1, "floor": 1e-6}
+SMALL = {"features": 12, "width": 64, "floor": 1e-6}
 
 CASES = [
     Case("counts", 7),
@@ -57,7 +56,8 @@ CASES = [
     Case("sr-norm", 7, {"norm": 2.0, "eta": 0.5}),
     Case("sr-norm", 7, {"form": "network", **SMALL}, in_order=False),
     Case("sr-norm", (5,), {"norm": 2.0, **SMALL, "target": "next"}, in_order=False),
-    Case("sr-norm", (2, 40, 36), {**SMALL}, in_order=False),
-    Case("sr-norm", (40, 40), {**SMALL, "reconstruction": "no"}, in_order=False),
+    Case("sr-norm", (2, 40, 36), {**SMALL, "reconstruction": "yes"}, in_order=False),
+    Case("sr-norm", (40, 40), {**SMALL, "target_period": 2}, in_order=False),
     Case("sr-norm", 7, {"form": "features", **SMALL}, features=12, in_order=False),
+    Case("sr-norm", (5,), {"form": "features", **SMALL, "width": 0}, features=12, in_order=False),
 ]

@@ -9,8 +9,6 @@ import torch
 from countless.bonuses import make_bonus
 from countless.bonuses.networks.pixelcnn import PixelCNN, RMSProp
 
-torch.set_num_threads(1)
-
 
 def images(seed, count, size=8):
     return np.random.default_rng(seed).integers(0, 256, (count, size, size), dtype=np.uint8)

@@ -10,8 +10,6 @@ from countless.bonuses.networks.moments import Moments
 from countless.bonuses.networks.rnd import make_predictor, make_target
 from countless.core.errors import BadInput
 
-torch.set_num_threads(1)
-
 
 def test_the_published_networks():
     target, predictor = make_target((1, 84, 84), 512), make_predictor((1, 84, 84), 512)

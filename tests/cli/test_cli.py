@@ -97,6 +97,19 @@ def test_reproduce_and_report(capsys, tmp_path):
     assert "Figure 2" in path.read_text()
 
 
+def test_diagnose(capsys, tmp_path):
+    arguments = ("diagnose", "sr-norm", "fourrooms", "--steps", "300", "-o", str(tmp_path))
+    content = document(capsys, *arguments, "--set", "eta=0.05", "--set", "norm=2")
+    assert content["parameters"] == {"eta": 0.05, "norm": 2.0}
+    assert content["rank_correlation"]["states"] > 0.8
+    assert len(content["visits"]) == len(content["bonuses"]) == 104
+    assert (tmp_path / "sr-norm-fourrooms.png").is_file()
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0
+    assert "rank correlation of bonus and rarity" in out
+    assert str(tmp_path / "sr-norm-fourrooms.png") in out
+
+
 def test_doctor(capsys):
     assert document(capsys, "doctor")["steps_per_second"] > 0
 
@@ -107,7 +120,7 @@ def test_version_and_help(capsys):
     code, out, _ = call(capsys)
     assert code == 0
     assert "examples:" in out
-    for command in ("run", "sweep", "reproduce", "report", "list", "doctor"):
+    for command in ("run", "sweep", "diagnose", "reproduce", "report", "list", "doctor"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0
@@ -158,6 +171,11 @@ def test_help_names_every_experiment(capsys):
         (["reproduce", "table1", "--runs", "0"], "--runs must be a whole number"),
         (["report", "no-such-folder"], "no folder no-such-folder"),
         (["list", "cats"], "invalid choice: 'cats'"),
+        (["diagnose", "cuonts", "fourrooms"], "unknown bonus 'cuonts'; did you mean 'counts'?"),
+        (["diagnose", "counts", "fourrooms", "--set", "beta"], "--set takes NAME=VALUE"),
+        (["diagnose", "counts", "fourrooms", "--set", "beta=x"], "beta must be a number"),
+        (["diagnose", "counts", "fourrooms", "--set", "b=1"], "counts has no parameter 'b'"),
+        (["diagnose", "ssr", "fourrooms", "--set", "form=x"], "form must be one of shifted"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monkeypatch):

@@ -40,7 +40,8 @@ STYLE: Any = {
 COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7")
 
 
-def _save(figure: Figure, stem: Path) -> None:
+def save_figure(figure: Figure, stem: Path) -> None:
+    """`<stem>.png` and `<stem>.svg`, and the figure is closed."""
     for suffix in ("png", "svg"):
         with atomic_path(stem.with_name(f"{stem.name}.{suffix}")) as path:
             metadata = {"Date": None} if suffix == "svg" else None
@@ -104,7 +105,7 @@ def draw_norms(stem: Path, panels: Mapping[str, Sequence[Curve]], c1: float, c2:
         handles, labels = first.get_legend_handles_labels()
         figure.legend(handles, labels, loc="center left", bbox_to_anchor=(0.98, 0.5))
         figure.tight_layout()
-        _save(figure, stem)
+        save_figure(figure, stem)
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def draw_sensitivity(stem: Path, rows: Sequence[Sensitivity]) -> None:
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="upper center", ncol=4, bbox_to_anchor=(0.5, 1.06))
         figure.tight_layout()
-        _save(figure, stem)
+        save_figure(figure, stem)
 
 
 def _draw_axis(ax: Axes, axis: Axis) -> None:
@@ -201,7 +202,7 @@ def draw_heatmaps(stem: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
             bar.set_ticks(list(ticks), labels=[short(tick) for tick in ticks])
             bar.ax.minorticks_off()
         figure.tight_layout()
-        _save(figure, stem)
+        save_figure(figure, stem)
 
 
 def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None:
@@ -223,7 +224,7 @@ def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None
         np.atleast_1d(axes)[0].set_ylabel(r"$(1+\gamma) - \|\tilde\Psi(s)\|_1$")
         np.atleast_1d(axes)[0].legend(loc="upper left", fontsize=8)
         figure.tight_layout()
-        _save(figure, stem)
+        save_figure(figure, stem)
 
 
 def draw_learning(stem: Path, panels: Mapping[str, Mapping[str, tuple[Array, Array]]]) -> None:
@@ -247,4 +248,4 @@ def draw_learning(stem: Path, panels: Mapping[str, Mapping[str, tuple[Array, Arr
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="center left", bbox_to_anchor=(0.99, 0.5))
         figure.tight_layout()
-        _save(figure, stem)
+        save_figure(figure, stem)

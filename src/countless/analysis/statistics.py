@@ -78,3 +78,22 @@ def mean_interval(x: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
         means[low : low + size] = x[rng.integers(0, len(x), (size, len(x)))].mean(axis=1)
     low_end, high_end = np.quantile(means, (0.025, 0.975))
     return float(low_end), float(high_end)
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's: the correlation of ranks, ties at their mean rank; NaN where one side is constant.
+
+    >>> rank_correlation([1.0, 2.0, 3.0], [1.0, 4.0, 9.0])
+    1.0
+    """
+    first, second = _ranks(np.asarray(x)), _ranks(np.asarray(y))
+    first, second = first - first.mean(), second - second.mean()
+    norm = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / norm if norm > 0 else float("nan")
+
+
+def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (last - (counts - 1) / 2.0)[inverse]
+    return ranks

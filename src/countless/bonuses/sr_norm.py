@@ -28,19 +28,21 @@ class SRNormParameters:
     norm: float = real(1.0, "p of the p-norm", "[1, inf]")
     beta: float = real(0.05, "scale of the bonus", "[0, inf)")
     gamma: float = real(0.99, "discount of the SR", "[0, 1)")
-    eta: float = real(0.01, "step size of the tabular SR", "(0, 1]")
+    eta: float = real(0.01, "step size of the SR", "(0, 1]")
     floor: float = real(0.05, "least norm of a network's psi: the bonus is cut there", "(0, inf)")
     features: int = whole(256, "length of phi, the host's or its own", "[1, 65536]")
-    width: int = whole(512, "hidden units of the SR head", "[1, 65536]")
-    lr: float = real(1e-3, "step size of Adam", "(0, 1]")
-    target_period: int = whole(200, "updates between copies of the target network", "[1, inf)")
+    width: int = whole(
+        1024, "random units between phi and psi; 0: psi is linear in phi", "[0, 65536]"
+    )
+    target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
+    lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
     target: str = choice(
         "current",
         "the SR learns phi(s) + gamma psi(s') (paper), or phi(s') + gamma psi(s') (released code)",
         ("current", "next"),
     )
     reconstruction: str = choice(
-        "yes", "network: learn phi by predicting the next observation", ("yes", "no")
+        "no", "network: learn phi by predicting the next observation", ("yes", "no")
     )
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ examples:
   countless run dqn-mmc-sr MontezumaRevenge --seed 0    the paper's deep agent; resumes by itself
   countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
   countless report                                      one HTML page with all of it
+  countless diagnose sr-norm fourrooms                  the bonus against true visit counts
 
 exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
 (run the same command again to go on)
@@ -123,6 +124,31 @@ def build_parser() -> argparse.ArgumentParser:
     add_out(sweep, "results/sweeps", "where finished parts are kept")
     sweep.add_argument("--top", type=int, default=10, help="settings to print (default: 10)")
     add_agent_options(sweep)
+
+    diagnosis = command(
+        "diagnose",
+        "a bonus against true visit counts over a random walk",
+        epilog="Deep bonuses see each state as a picture.\n\n  countless diagnose cts fourrooms\n  "
+        "countless diagnose sr-norm fourrooms --set form=network --set lr=0.0005",
+    )
+    diagnosis.add_argument("bonus", metavar="BONUS", help="countless list bonuses")
+    diagnosis.add_argument("env", metavar="ENV", help="countless list envs; up to 2,000 states")
+    diagnosis.add_argument("--steps", type=int, default=5000, help="of the walk (default: 5,000)")
+    diagnosis.add_argument("--seed", type=int, default=0, help="default: 0")
+    diagnosis.add_argument(
+        "--view",
+        default="auto",
+        metavar="states|vector|image",
+        help="how the bonus sees a state (default: a deep one as an image)",
+    )
+    diagnosis.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the bonus; may be given again",
+    )
+    add_out(diagnosis, "results/diagnose", "where the figure is kept")
 
     reproduce = command("reproduce", "a table or figure of the paper, ours beside it")
     reproduce.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))

@@ -22,14 +22,22 @@ from countless.bonuses.stream import Stream
 from countless.core.errors import BadInput
 
 TINY = 1e-8
+SLOWEST = 1e-3  # rate of the running mean of phi
+THRESHOLD = 1.5  # in SDs of a random unit's input: one in fifteen fires
 
 
 class SuccessorNetwork(nn.Module):
-    """phi by an encoder, psi by a head on phi, and the next observation by a decoder.
+    """phi by an encoder, psi = W x by a head on phi, the next observation by a decoder.
 
-    The head's last layer begins at zero, as the table does: what was never seen has a small norm.
-    No gradient of psi reaches phi.
+    x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
+    phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
+    units let through of the direction of phi from its running mean: about one in fifteen fires, so
+    that observations which differ share little of x, however much background they share.
     """
+
+    centre: Tensor
+    units: Tensor
+    weights: Tensor
 
     def __init__(
         self, encoder: nn.Module, decoder: nn.Module | None, features: int, width: int
@@ -37,18 +45,35 @@ class SuccessorNetwork(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
-        last = nn.Linear(width, features)
-        nn.init.zeros_(last.weight)
-        nn.init.zeros_(last.bias)
-        self.head = nn.Sequential(nn.Linear(features, width), nn.ReLU(), last)
+        self.register_buffer("centre", torch.zeros(features))
+        self.register_buffer("units", torch.randn(features, width))
+        self.register_buffer("weights", torch.zeros(features, width or features))
 
     def phi(self, inputs: Tensor) -> Tensor:
         features: Tensor = self.encoder(inputs)
         return features
 
+    def code(self, phi: Tensor) -> Tensor:
+        """x, (B, width); no gradient of the SR reaches phi."""
+        x = phi.detach()
+        if self.units.shape[1] > 0:
+            direction = functional.normalize(x - self.centre, dim=1, eps=TINY)
+            x = functional.relu(direction @ self.units - THRESHOLD)
+        return functional.normalize(x, dim=1, eps=TINY)
+
     def psi(self, phi: Tensor) -> Tensor:
-        successor_features: Tensor = self.head(phi.detach())
-        return successor_features
+        return self.code(phi) @ self.weights.T
+
+    def move_centre(self, phi: Tensor, rate: float) -> None:
+        self.centre += rate * (phi.detach().mean(dim=0) - self.centre)
+
+    def learn(self, phi: Tensor, goal: Tensor, eta: float) -> Tensor:
+        """psi(s) <- psi(s) + eta (goal - psi(s)) for each row, as in Eq. 4; the squared error."""
+        x = self.code(phi)
+        error = goal - x @ self.weights.T
+        # One state fills a whole batch at worst: then this is one step all the way.
+        self.weights += min(eta, 1.0 / len(x)) * error.T @ x
+        return (error**2).sum(dim=1).mean()
 
 
 class NetworkSRNorm:
@@ -60,21 +85,17 @@ class NetworkSRNorm:
     """
 
     def __init__(
-        self,
-        observations: Observations,
-        parameters: SRNormParameters,
-        seed: int,
-        device: str,
+        self, observations: Observations, parameters: SRNormParameters, seed: int, device: str
     ) -> None:
         self.parameters = parameters
         self._device = make_device(device)
         self._stream = Stream(NAME)
+        self._reader: FeatureReader | ObservationReader = (
+            FeatureReader(observations, parameters.features, self._device)
+            if parameters.form == "features"
+            else ObservationReader(observations, self._device)
+        )
         with seeded(seed):
-            self._reader: FeatureReader | ObservationReader = (
-                FeatureReader(observations, parameters.features, self._device)
-                if parameters.form == "features"
-                else ObservationReader(observations, self._device)
-            )
             encoder = self._reader.encoder(parameters.features)
             decoder = (
                 self._reader.decoder(parameters.features)
@@ -83,11 +104,9 @@ class NetworkSRNorm:
             )
             network = SuccessorNetwork(encoder, decoder, parameters.features, parameters.width)
         self.network = network.to(self._device)
-        if decoder is None:
-            # The SR sends no gradient into phi: nothing would change it.
-            self.network.encoder.requires_grad_(False)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
-        self._adam = Adam(self.network, parameters.lr)
+        # Only a reconstruction changes phi: the SR sends no gradient there.
+        self._adam = None if decoder is None else Adam(self.network, parameters.lr)
         self.updates = 0
 
     def norms(self, observations: Any, features: Any = None) -> Tensor:
@@ -130,7 +149,7 @@ class NetworkSRNorm:
         return {
             **module_state("network", self.network),
             **module_state("target", self.target),
-            **self._adam.state("adam"),
+            **({} if self._adam is None else self._adam.state("adam")),
             **self._reader.state(),
             "updates": self.updates,
             "last": self._stream.state(),
@@ -140,7 +159,8 @@ class NetworkSRNorm:
         check_state(NAME, state, self.state_dict() | {"last": None})
         load_module("network", self.network, state)
         load_module("target", self.target, state)
-        self._adam.load("adam", state)
+        if self._adam is not None:
+            self._adam.load("adam", state)
         self._reader.load(state)
         self.updates = int(state["updates"])
         self._stream.load(np.asarray(state["last"]))
@@ -158,16 +178,14 @@ class NetworkSRNorm:
             reward = functional.normalize(reward, p=self.parameters.norm, dim=1, eps=TINY)
             goal = reward + self.parameters.gamma * go_on * self.target.psi(phi_after)
         phi = self.network.phi(inputs)
-        sr_loss = ((self.network.psi(phi) - goal) ** 2).sum(dim=1).mean()
-        losses = {"sr_loss": float(sr_loss.detach())}
-        loss = sr_loss
-        if self.network.decoder is not None:
+        self.network.move_centre(phi, max(1.0 / (self.updates + 1), SLOWEST))
+        losses = {"sr_loss": float(self.network.learn(phi, goal, self.parameters.eta))}
+        if self._adam is not None:
+            assert self.network.decoder is not None
             shown = self._reader.shown(after)
             reconstruction = ((self.network.decoder(phi) - shown) ** 2).mean()
+            self._adam.step(reconstruction)
             losses["reconstruction_loss"] = float(reconstruction.detach())
-            # The two losses train different layers, and Adam's step has no scale: no weights.
-            loss = sr_loss + reconstruction
-        self._adam.step(loss)
         self.updates += 1
         if self.updates % self.parameters.target_period == 0:
             self.target.load_state_dict(self.network.state_dict())

@@ -78,25 +78,32 @@ class FeatureReader:
 
 
 class ObservationReader:
-    """Images / 255 at 84 x 84, vectors in units of their running SD, states one-hot."""
+    """Images at 84 x 84 and vectors, each entry in units of its running SD; states one-hot.
+
+    What all observations share, such as a background, is taken out: else all would look alike.
+    """
 
     reads_observations = True
 
     def __init__(self, spec: Observations, device: torch.device) -> None:
         self._spec, self._device = spec, device
-        self._moments = Moments(spec.shape, device) if spec.kind == "vector" else None
         self._channels = spec.shape[0] if len(spec.shape) == 3 else 1
+        shape = (self._channels, SIDE, SIDE) if spec.kind == "image" else spec.shape
+        self._moments = None if spec.kind == "states" else Moments(shape, device)
         self._width = spec.n_states or (spec.shape[0] if spec.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
+        values = self._values(observations)
+        if self._moments is None:
+            return values
+        scaled = (values - self._moments.mean) / (self._moments.deviation() + TINY)
+        return scaled.clamp(-CLIP, CLIP).to(torch.float32)
+
+    def _values(self, observations: Any) -> Tensor:
         values = as_input(NAME, self._spec, observations, self._device)
-        if self._spec.kind == "image":
-            stacks = values if values.ndim == 4 else values[:, None]
-            return area_mean(stacks, SIDE) / 255.0
-        if self._moments is not None:
-            scaled = (values - self._moments.mean) / (self._moments.deviation() + TINY)
-            return scaled.clamp(-CLIP, CLIP).to(torch.float32)
-        return values
+        if self._spec.kind != "image":
+            return values
+        return area_mean(values if values.ndim == 4 else values[:, None], SIDE)
 
     def raw(self, observations: Any, features: Any) -> NDArray[Any]:
         """What a stream remembers."""
@@ -139,7 +146,7 @@ class ObservationReader:
     def learn(self, batch: Batch) -> None:
         """Take the observations into the running statistics."""
         if self._moments is not None:
-            self._moments.add(as_input(NAME, self._spec, batch.observations, self._device))
+            self._moments.add(self._values(batch.observations))
 
     def state(self) -> State:
         return {} if self._moments is None else self._moments.state("inputs")

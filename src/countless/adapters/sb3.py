@@ -1,0 +1,126 @@
+"""A bonus around the environments of Stable-Baselines3, for on-policy and off-policy agents alike."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countless.adapters.view import View, bonus_for, check_of, pay
+from countless.bonuses.protocol import Bonus
+from countless.bonuses.storage import from_bytes, to_bytes
+from countless.core.errors import BadInput
+
+try:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, unwrap_vec_wrapper
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
+except ImportError:
+    raise BadInput("this needs Stable-Baselines3: pip install 'countless[sb3]'") from None
+
+ENTRY = "bonus.npz"
+
+
+class BonusVecEnv(VecEnvWrapper):
+    """Adds a bonus to the rewards that an agent learns from; each `info` has both apart.
+
+    Off-policy agents store the sum in their replay, as it was when the step was made. SB3's own
+    `rollout/ep_rew_mean` comes from `Monitor` underneath: it stays the reward of the task.
+    """
+
+    def __init__(
+        self,
+        venv: VecEnv,
+        bonus: str | Bonus,
+        *,
+        of: str = "departed",
+        view: View | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(venv)
+        self.bonus = bonus_for(bonus, venv.observation_space, view=view, **parameters)
+        self._of = check_of(of)
+        self._last: Any = None
+        self._starts = np.ones(venv.num_envs, dtype=bool)
+
+    def reset(self) -> VecEnvObs:
+        observations = self.venv.reset()
+        self._last = observations
+        self._starts = np.ones(self.num_envs, dtype=bool)
+        return observations
+
+    def step_wait(self) -> VecEnvStepReturn:
+        observations, rewards, dones, infos = self.venv.step_wait()
+        reached = _with_terminal(observations, dones, infos)
+        truncated = np.array([info.get("TimeLimit.truncated", False) for info in infos])
+        intrinsic = pay(self.bonus, self._of, self._last, reached, dones & ~truncated, self._starts)
+        self._last, self._starts = observations, dones
+        for info, extrinsic, bonus in zip(infos, rewards, intrinsic, strict=True):
+            info["extrinsic_reward"], info["intrinsic_reward"] = float(extrinsic), float(bonus)
+        return observations, (rewards + intrinsic).astype(np.float32), dones, infos
+
+
+def _with_terminal(observations: Any, dones: Any, infos: list[dict[str, Any]]) -> Any:
+    """What was reached: where an episode ended, SB3 keeps it in the info."""
+    if not dones.any():
+        return observations
+    if isinstance(observations, dict):
+        return {
+            key: _put(
+                value, dones, [info.get("terminal_observation", {}).get(key) for info in infos]
+            )
+            for key, value in observations.items()
+        }
+    return _put(observations, dones, [info.get("terminal_observation") for info in infos])
+
+
+def _put(observations: Any, dones: Any, final: list[Any]) -> Any:
+    reached = np.array(observations)
+    for row in np.flatnonzero(dones):
+        reached[row] = final[row]
+    return reached
+
+
+class BonusCallback(BaseCallback):
+    """Logs `bonus/extrinsic_reward` and `bonus/intrinsic_reward`, means since the last line."""
+
+    def _on_step(self) -> bool:
+        infos = self.locals["infos"]
+        for name in ("extrinsic_reward", "intrinsic_reward"):
+            values = [info[name] for info in infos if name in info]
+            if values:
+                self.logger.record_mean(f"bonus/{name}", float(np.mean(values)))
+        return True
+
+
+def save(model: BaseAlgorithm, path: str | Path) -> Path:
+    """Save a model as SB3 does, with the state of its bonus inside the same file."""
+    target = Path(path)
+    target = target if target.suffix else target.with_suffix(".zip")
+    model.save(target)
+    with zipfile.ZipFile(target, "a") as archive:
+        archive.writestr(ENTRY, to_bytes(_wrapper_of(model).bonus.state_dict()))
+    return target
+
+
+def load_bonus(path: str | Path, env: BonusVecEnv) -> None:
+    """Bring the bonus of `env` to where it was when `save` wrote `path`; `load` the model as ever."""
+    target = Path(path)
+    target = target if target.suffix else target.with_suffix(".zip")
+    try:
+        with zipfile.ZipFile(target) as archive:
+            content = archive.read(ENTRY)
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+        raise BadInput(f"{target} holds no bonus: {error}") from None
+    env.bonus.load_state_dict(from_bytes(content, str(target)))
+
+
+def _wrapper_of(model: BaseAlgorithm) -> BonusVecEnv:
+    env = model.get_env()
+    wrapper = None if env is None else unwrap_vec_wrapper(env, BonusVecEnv)
+    if not isinstance(wrapper, BonusVecEnv):
+        raise BadInput("the model's environment has no BonusVecEnv around it")
+    return wrapper

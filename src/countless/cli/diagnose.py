@@ -1,0 +1,90 @@
+"""countless diagnose."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from countless.analysis.tables import Table, number
+from countless.bonuses.registry import bonus_kind
+from countless.cli.show import Bars, print_json, print_table, print_text
+from countless.core.errors import BadInput
+from countless.core.params import default_of
+from countless.experiments.diagnose import Diagnosis, diagnose, draw
+
+
+def command(arguments: argparse.Namespace) -> None:
+    diagnosis = diagnose(
+        arguments.bonus,
+        arguments.env,
+        steps=arguments.steps,
+        seed=arguments.seed,
+        view=arguments.view,
+        parameters=_parameters(arguments.bonus, arguments.set),
+        reporter=Bars(),
+    )
+    figure = draw(diagnosis, arguments.out)
+    if arguments.json:
+        print_json({
+            "bonus": diagnosis.bonus_name,
+            "env": diagnosis.env,
+            "view": diagnosis.view,
+            "steps": diagnosis.steps,
+            "seed": diagnosis.seed,
+            "parameters": diagnosis.parameters,
+            "rank_correlation": {
+                "states": _or_none(diagnosis.over_states),
+                "walk": _or_none(diagnosis.over_walk),
+            },
+            "visits": diagnosis.visits.tolist(),
+            "bonuses": diagnosis.bonus.tolist(),
+            "figure": str(figure),
+        })  # fmt: skip
+        return
+    print_table(_table(diagnosis))
+    print_text(str(figure))
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _parameters(bonus: str, settings: list[str]) -> dict[str, Any]:
+    """NAME=VALUE pairs, each read as the parameter's default is: a number or a word."""
+    defaults = {item.name: default_of(item) for item in fields(bonus_kind(bonus).parameters)}
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise BadInput(f"--set takes NAME=VALUE, not {setting!r}")
+        if name not in defaults or isinstance(defaults[name], str):
+            parameters[name] = value.strip()
+            continue
+        try:
+            parameters[name] = float(value)
+        except ValueError:
+            raise BadInput(f"{name} must be a number, not {value!r}") from None
+    return parameters
+
+
+def _table(diagnosis: Diagnosis) -> Table:
+    visits, bonus = diagnosis.visits, diagnosis.bonus
+    order = np.argsort(-visits, kind="stable")
+    order = order[visits[order] > 0]
+    chosen = np.unique(np.linspace(0, len(order) - 1, 7).round().astype(int))
+    rows = tuple(
+        (str(order[i]), number(visits[order[i]]), f"{bonus[order[i]]:.4g}") for i in chosen
+    )
+    return Table(
+        f"{diagnosis.bonus_name} in {diagnosis.env}, {diagnosis.steps:,} random steps, seen as "
+        f"{diagnosis.view}: {(visits > 0).sum()} of {len(visits)} states visited",
+        ("state", "visits", "bonus"),
+        rows,
+        note=f"rank correlation of bonus and rarity: {diagnosis.over_states:.3f} over the states at "
+        f"the end, {diagnosis.over_walk:.3f} along the walk (1: orders them as counts do)",
+    )
