@@ -53,7 +53,10 @@ class GymGame:
         return Step(self._look(seen), float(reward), bool(terminated), bool(truncated), 1)
 
     def screen(self) -> NDArray[Any]:
-        shown = self._env.render()
+        try:
+            shown = self._env.render()
+        except gymnasium.error.Error as error:
+            raise BadInput(f"{_name(self._env)} cannot be drawn: {error}") from None
         if isinstance(shown, np.ndarray) and shown.ndim == 3:
             return shown
         raise BadInput(f"{_name(self._env)} cannot be drawn")
