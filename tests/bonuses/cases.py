@@ -38,7 +38,7 @@ class Case:
         return values, features
 
 
-SMALL = {"features": 12, "width": 64, "floor": 1e-6}
+SMALL = {"features": 12, "width": 512, "floor": 1e-6}
 
 CASES = [
     Case("counts", 7),

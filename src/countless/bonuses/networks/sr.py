@@ -23,7 +23,7 @@ from countless.core.errors import BadInput
 
 TINY = 1e-8
 SLOWEST = 1e-3  # rate of the running mean of phi
-THRESHOLD = 1.5  # in SDs of a random unit's input: one in fifteen fires
+THRESHOLD = 2.5  # in SDs of a random unit's input: one in 160 fires
 
 
 class SuccessorNetwork(nn.Module):
@@ -31,8 +31,8 @@ class SuccessorNetwork(nn.Module):
 
     x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
     phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
-    units let through of the direction of phi from its running mean: about one in fifteen fires, so
-    that observations which differ share little of x, however much background they share.
+    units let through of the direction of phi from its running mean: one in 160 fires, so that
+    observations which differ share little of x, however much background they share.
     """
 
     centre: Tensor
