@@ -16,7 +16,6 @@ class Case:
     features: int = 0
     # `observe` of a batch is `observe` of its rows, one after the other.
     in_order: bool = True
-    tolerance: float = 0.0
 
     def __str__(self):
         form = self.parameters.get("form", "")
