@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint bench clean
+.PHONY: reproduce test setup lint bench bench-bonuses clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
@@ -25,6 +25,9 @@ lint: setup
 
 bench: $(VENV)/.core
 	$(BIN)/python benchmarks/tabular.py
+
+bench-bonuses: setup
+	$(BIN)/python benchmarks/bonuses.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

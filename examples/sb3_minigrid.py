@@ -4,8 +4,8 @@
     python examples/sb3_minigrid.py --agent ppo --bonus rnd
     python examples/sb3_minigrid.py --steps 4000        a shorter look
 
-The agent sees its 7 x 7 surroundings and must cross a room to a goal that pays once. The bonus is
-added to what the agent learns from; what is printed is the reward of the task alone.
+The agent must cross a room of 14 x 14 cells to a goal that pays once, in at most 120 steps. The bonus
+is added to what the agent learns from; what is printed is the reward of the task alone.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from countless.adapters.sb3 import BonusCallback, BonusVecEnv
 
-ENV = "MiniGrid-Empty-8x8-v0"
+ENV = "MiniGrid-Empty-16x16-v0"
+LIMIT = 120
 ENVS = 4
 
 
 def make_env() -> gymnasium.Env:
-    grid = ImgObsWrapper(FullyObsWrapper(gymnasium.make(ENV, max_episode_steps=60)))
+    grid = ImgObsWrapper(FullyObsWrapper(gymnasium.make(ENV, max_episode_steps=LIMIT)))
     return Monitor(gymnasium.wrappers.FlattenObservation(grid))
 
 
@@ -68,8 +69,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--agent", choices=("dqn", "ppo"), default="dqn")
     parser.add_argument("--bonus", default="counts")
-    parser.add_argument("--beta", type=float, default=0.05)
-    parser.add_argument("--steps", type=int, default=12_000)
+    parser.add_argument("--beta", type=float, default=0.3)
+    parser.add_argument("--steps", type=int, default=16_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -16,7 +16,6 @@ class Case:
     features: int = 0
     # `observe` of a batch is `observe` of its rows, one after the other.
     in_order: bool = True
-    tolerance: float = 0.0
 
     def __str__(self):
         form = self.parameters.get("form", "")
@@ -38,7 +37,7 @@ class Case:
         return values, features
 
 
-SMALL = {"features": 12, "width": 64, "floor": 1e-6}
+SMALL = {"features": 12, "width": 512, "floor": 1e-6}
 
 CASES = [
     Case("counts", 7),

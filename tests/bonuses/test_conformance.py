@@ -237,3 +237,15 @@ def test_arrays_that_are_reversed_or_read_only(case):
     )
     observations.flags.writeable = False
     np.testing.assert_array_equal(bonus.compute(observations, features), expected)
+
+
+@every_case
+def test_an_empty_batch_teaches_nothing(case):
+    bonus = case.make()
+    bonus.update(transition(case, 3))
+    before = bonus.state_dict()
+    observations, features = case.batch(3)
+    none = observations[:0], rows(features, slice(0, 0))
+    assert bonus.compute(*none).shape == (0,)
+    bonus.update(Batch(none[0], none[0], None, None, none[1], none[1]))
+    same(before, bonus.state_dict())

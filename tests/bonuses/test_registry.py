@@ -37,6 +37,8 @@ def test_spaces():
     assert as_observations(gymnasium.spaces.Discrete(5)).n_states == 5
     assert as_observations(gymnasium.spaces.Box(0, 1, (3,))).kind == "vector"
     assert as_observations(gymnasium.spaces.Box(0, 255, (4, 84, 84), np.uint8)).kind == "image"
+    with pytest.raises(BadInput, match="pixels of 0 to 255"):
+        as_observations(gymnasium.spaces.Box(0, 1, (84, 84)))
 
 
 def test_a_bonus_of_another_package_plugs_in(monkeypatch):

@@ -131,7 +131,7 @@ def test_random_units_tell_apart_what_shares_a_background():
     shared = np.ones((5, 16), np.float32) * 5.0
     shared[np.arange(5), np.arange(5)] += 1.0
     stands_out = {}
-    for width in (0, 1024):
+    for width in (0, 2048):
         bonus = make_bonus(
             "sr-norm", 5, form="features", features=16, width=width, eta=0.05, floor=1e-3
         )
@@ -141,7 +141,7 @@ def test_random_units_tell_apart_what_shares_a_background():
         values = bonus.compute(np.arange(5), shared)
         stands_out[width] = values[4] / values[:4].mean()
     assert stands_out[0] < 1.1
-    assert stands_out[1024] > 3
+    assert stands_out[2048] > 3
 
 
 def blocks(places):

@@ -64,11 +64,13 @@ def _draw_map(
 def _draw_scatter(ax: Axes, visits: NDArray[np.int64], bonus: Array, correlation: float) -> None:
     seen = visits > 0
     positive = bonus[bonus > 0]
+    none = int((bonus[seen] <= 0).sum())
     ax.plot(visits[seen], bonus[seen], ".", color=COLOURS[0], markersize=5, label="a state")
-    if seen.any() and len(positive) > 0:
+    if (bonus[seen] > 0).any():
         # beta / sqrt(n) through the middle of the cloud: what counts would give.
         n = np.geomspace(visits[seen].min(), visits[seen].max(), 50)
-        scale = np.median(bonus[seen] * np.sqrt(visits[seen]))
+        paid = seen & (bonus > 0)
+        scale = np.median(bonus[paid] * np.sqrt(visits[paid]))
         ax.plot(
             n, scale / np.sqrt(n), "--", color="0.4", linewidth=1, label=r"$\propto 1/\sqrt{n}$"
         )
@@ -79,4 +81,6 @@ def _draw_scatter(ax: Axes, visits: NDArray[np.int64], bonus: Array, correlation
     ax.set_xlabel("visits n")
     ax.set_ylabel("bonus")
     ax.set_title(f"rank correlation with rarity {correlation:.2f}")
+    if none:
+        ax.text(0.03, 0.04, f"bonus 0 in {none} states", transform=ax.transAxes, fontsize=8)
     ax.legend(fontsize=8)

@@ -60,6 +60,9 @@ def as_observations(given: Any) -> Observations:
     if hasattr(given, "n") and getattr(given, "shape", None) == ():
         return as_observations(int(given.n))
     shape = getattr(given, "shape", given)
+    high = getattr(given, "high", None)
+    if high is not None and len(shape) > 1 and np.max(high) <= 1:
+        raise BadInput("a bonus reads pixels of 0 to 255; this space has them at most 1")
     if isinstance(shape, int | np.integer) and not isinstance(shape, bool) and shape >= 1:
         return Observations((), int(shape))
     if isinstance(shape, tuple | list) and 1 <= len(shape) <= 3 and all(n >= 1 for n in shape):

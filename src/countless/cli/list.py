@@ -45,8 +45,15 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({what: lists[what] for what in wanted})
         return
     for what in wanted:
-        rows = tuple((str(entry["name"]), str(entry["summary"])) for entry in lists[what])
-        print_table(Table(what, ("name", "what it is"), rows, labels=2))
+        rows: tuple[tuple[str, ...], ...] = tuple(
+            (str(entry["name"]), str(entry["summary"])) for entry in lists[what]
+        )
+        columns: tuple[str, ...] = ("name", "what it is")
+        if what == "bonuses":
+            more = [", ".join(entry["parameters"]) for entry in lists[what]]
+            rows = tuple((*row, text) for row, text in zip(rows, more, strict=True))
+            columns = (*columns, "parameters")
+        print_table(Table(what, columns, rows, labels=len(columns)))
         if what == "envs":
             print_text(OTHER_FORMS)
 

@@ -131,14 +131,14 @@ class PixelCNNBonus:
 
     def compute(self, observations: Any, features: Any = None) -> Any:
         bonuses = []
-        for image in self._levels(observations).split(1):
+        for image in self._frames(observations):
             with self._taken_back():
                 bonuses.append(self._bonus(self._learn(image)[1], self.updates + 1))
         return like(bonuses, observations)
 
     def update(self, batch: Any) -> dict[str, float]:
         gains, surprises = [0.0], [0.0]
-        for image in self._levels(as_batch(batch).observations).split(1):
+        for image in self._frames(as_batch(batch).observations):
             surprise, gain = self._learn(image)
             self.updates += 1
             gains.append(gain)
@@ -151,7 +151,7 @@ class PixelCNNBonus:
 
     def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
         bonuses = []
-        for image in self._levels(observations).split(1):
+        for image in self._frames(observations):
             gain = self._learn(image)[1]
             self.updates += 1
             bonuses.append(self._bonus(gain, self.updates))
@@ -182,6 +182,11 @@ class PixelCNNBonus:
         values = self._spec.check(NAME, observations)
         levels = quantise(values, self.parameters.size, LEVELS)
         return torch.as_tensor(levels, dtype=torch.int64, device=self._device)
+
+    def _frames(self, observations: Any) -> Iterator[Tensor]:
+        """One image (1, size, size) after the other."""
+        levels = self._levels(observations)
+        return (levels[i : i + 1] for i in range(len(levels)))
 
     def _surprise(self, levels: Tensor) -> Tensor:
         """-log rho of each image (B,), summed over its pixels."""

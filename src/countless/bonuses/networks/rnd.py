@@ -158,6 +158,8 @@ class RND:
 
     def _learn(self, errors: Tensor) -> Tensor:
         """One step on the frames that the mask keeps."""
+        if len(errors) == 0:
+            return torch.zeros(())
         if self.parameters.keep < 1.0:
             mask = torch.rand(len(errors), generator=self._draws) < self.parameters.keep
             kept = mask.to(errors)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -23,7 +24,7 @@ from countless.core.errors import BadInput
 
 TINY = 1e-8
 SLOWEST = 1e-3  # rate of the running mean of phi
-THRESHOLD = 1.5  # in SDs of a random unit's input: one in fifteen fires
+THRESHOLD = 2.5  # in SDs of a random unit's input: one in 160 fires
 
 
 class SuccessorNetwork(nn.Module):
@@ -31,8 +32,8 @@ class SuccessorNetwork(nn.Module):
 
     x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
     phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
-    units let through of the direction of phi from its running mean: about one in fifteen fires, so
-    that observations which differ share little of x, however much background they share.
+    units let through of the direction of phi from its running mean: one in 160 fires, so that
+    observations which differ share little of x, however much background they share.
     """
 
     centre: Tensor
@@ -106,6 +107,7 @@ class NetworkSRNorm:
         self.network = network.to(self._device)
         self.target = copy.deepcopy(self.network).requires_grad_(False)
         # Only a reconstruction changes phi: the SR sends no gradient there.
+        self.network.requires_grad_(decoder is not None)
         self._adam = None if decoder is None else Adam(self.network, parameters.lr)
         self.updates = 0
 
@@ -165,28 +167,42 @@ class NetworkSRNorm:
         self.updates = int(state["updates"])
         self._stream.load(np.asarray(state["last"]))
 
-    def _learn(self, batch: Batch, dones: Any) -> dict[str, float]:
+    def _learn(self, batch: Batch, dones: NDArray[np.bool_]) -> dict[str, float]:
+        after = self._reader.raw(batch.next_observations, batch.next_features)
+        if len(after) != len(dones):
+            raise BadInput(f"{NAME}: {len(after)} next observations for {len(dones)} observations")
+        if len(dones) == 0:
+            return {}
         self._reader.learn(batch)
         inputs = self._reader(batch.observations, batch.features)
-        after = self._reader(batch.next_observations, batch.next_features)
-        if len(after) != len(inputs):
-            raise BadInput(f"{NAME}: {len(after)} next observations for {len(inputs)} observations")
-        go_on = torch.as_tensor(~dones, device=self._device)[:, None]
+        inputs_after = self._reader(batch.next_observations, batch.next_features)
         with torch.no_grad():
-            phi_now, phi_after = self.target.phi(torch.cat([inputs, after])).chunk(2)
-            reward = phi_after if self.parameters.target == "next" else phi_now
-            reward = functional.normalize(reward, p=self.parameters.norm, dim=1, eps=TINY)
-            goal = reward + self.parameters.gamma * go_on * self.target.psi(phi_after)
-        phi = self.network.phi(inputs)
+            phi_now, phi_after = self.target.phi(torch.cat([inputs, inputs_after])).chunk(2)
+            goal = self._goal(phi_now, phi_after, dones)
+        # Without a reconstruction the encoder is that of the target.
+        phi = phi_now if self._adam is None else self.network.phi(inputs)
         self.network.move_centre(phi, max(1.0 / (self.updates + 1), SLOWEST))
         losses = {"sr_loss": float(self.network.learn(phi, goal, self.parameters.eta))}
         if self._adam is not None:
             assert self.network.decoder is not None
-            shown = self._reader.shown(after)
+            shown = self._reader.shown(inputs_after)
             reconstruction = ((self.network.decoder(phi) - shown) ** 2).mean()
             self._adam.step(reconstruction)
             losses["reconstruction_loss"] = float(reconstruction.detach())
         self.updates += 1
         if self.updates % self.parameters.target_period == 0:
-            self.target.load_state_dict(self.network.state_dict())
+            self._copy_to_target()
         return losses
+
+    def _goal(self, phi_now: Tensor, phi_after: Tensor, dones: NDArray[np.bool_]) -> Tensor:
+        """phi of p-norm 1, and gamma psi(s') where something follows."""
+        reward = phi_after if self.parameters.target == "next" else phi_now
+        reward = functional.normalize(reward, p=self.parameters.norm, dim=1, eps=TINY)
+        go_on = torch.as_tensor(~dones, device=self._device)[:, None]
+        return reward + self.parameters.gamma * go_on * self.target.psi(phi_after)
+
+    def _copy_to_target(self) -> None:
+        self.target.weights.copy_(self.network.weights)
+        self.target.centre.copy_(self.network.centre)
+        if self._adam is not None:
+            self.target.encoder.load_state_dict(self.network.encoder.state_dict())

@@ -1,0 +1,53 @@
+"""The examples run, and the bonus does what their text says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def lines(script, *arguments):
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / script), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
+    return done.stdout.splitlines()
+
+
+def test_every_example_is_run_here():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "sb3_minigrid.py", "gymnasium_loop.py", "own_tabular_agent.py"
+    }  # fmt: skip
+
+
+def test_gymnasium_loop():
+    without, with_bonus = lines("gymnasium_loop.py")
+    found = [
+        int(re.search(r"treasure found (\d+) times", line)[1]) for line in (without, with_bonus)
+    ]
+    assert found[0] == 0
+    assert found[1] > 100
+
+
+def test_own_tabular_agent():
+    alone, with_bonus = lines("own_tabular_agent.py", "--runs", "2")
+    returns = [int(line.split()[-1].replace(",", "")) for line in (alone, with_bonus)]
+    assert returns[0] < 30_000
+    assert returns[1] > 5 * returns[0]
+
+
+@pytest.mark.parametrize("agent", ["dqn", "ppo"])
+def test_sb3_minigrid(agent):
+    printed = lines("sb3_minigrid.py", "--agent", agent, "--steps", "600")
+    assert "without a bonus" in printed[0]
+    assert "with counts" in printed[1]
+    assert all("mean reward of the last 50 episodes" in line for line in printed)
