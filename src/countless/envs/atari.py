@@ -24,6 +24,7 @@ from countless.envs.game import Step
 Frame = NDArray[np.uint8]
 SIZE = 84
 ACTIONS = 18
+PROTOCOL = ("sticky", "frame_skip", "max_frames", "resize", "past_end")
 
 
 class AtariGame:

@@ -18,17 +18,8 @@ from countless.envs.gym_game import GymGame
 MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learned from
 
 
-def make_game(
-    name: str,
-    seed: int,
-    *,
-    sticky: float = 0.25,
-    frame_skip: int = 5,
-    max_frames: int = 18_000,
-    resize: str = "rounded",
-    past_end: str = "stop",
-) -> Game:
-    """The game that `name` stands for; the options are the Atari protocol's.
+def make_game(name: str, seed: int, **protocol: Any) -> Game:
+    """The game that `name` stands for; `protocol` holds options of `AtariGame`, for Atari alone.
 
     >>> make_game("deepsea-5", seed=0).frame_shape
     (5, 5)
@@ -36,7 +27,7 @@ def make_game(
     registered = gymnasium.registry.get(name)
     theirs = registered is not None and "ale_py" not in str(registered.entry_point)
     if is_atari(name) and not theirs:
-        return AtariGame(name, seed, sticky, frame_skip, max_frames, resize, past_end)
+        return AtariGame(name, seed, **protocol)
     if registered is not None:
         return GymGame(_make_env(name), seed)
     if name.endswith(".mdp") or name.partition("-")[0] in {

@@ -23,6 +23,7 @@ from countless.deep.learner import NonFiniteLossError
 from countless.deep.replay import bytes_needed
 from countless.deep.trainer import Finished, Moment, Trainer
 from countless.deep.writers import EpisodeLog, Events
+from countless.envs.atari import PROTOCOL
 from countless.envs.game import Game
 from countless.envs.games import game_label, make_game
 from countless.runs.deep_folder import (
@@ -255,16 +256,9 @@ class _Watch:
 def make_trainer(job: DeepJob) -> Trainer:
     """The agent and its environments, at the beginning."""
     c = job.config
+    protocol = {name: getattr(c, name) for name in PROTOCOL}
     games: list[Game] = [
-        make_game(
-            job.env,
-            derived_seed(job.seed, f"environment {i}") % 2**31,
-            sticky=c.sticky,
-            frame_skip=c.frame_skip,
-            max_frames=c.max_frames,
-            resize=c.resize,
-            past_end=c.past_end,
-        )
+        make_game(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
         for i in range(c.envs)
     ]
     _check_memory(games[0], c)
