@@ -16,7 +16,7 @@ def treasures(folder, agent, **parameters):
         parameters=SETTINGS | parameters,
     )  # fmt: skip
     scores = run_deep(job, folder).scores
-    assert len(scores) == STEPS // SIZE
+    assert STEPS // SIZE - 1 <= len(scores) <= STEPS // SIZE
     return sum(score > 0.5 for score in scores)
 
 

@@ -367,3 +367,13 @@ def test_the_ablations():
     assert (no_bonus.sr, no_bonus.reconstruction) == ("off", "on")
     no_reconstruction = make_config("dqn-mmc-sr", parameters={"reconstruction": "off"})
     assert (no_reconstruction.sr, no_reconstruction.bonus) == ("on", "sr")
+
+
+def test_an_episode_that_began_in_the_warm_up_belongs_to_it():
+    trainer = make([long_script(30)], warmup=40)
+    ended = [over for _ in range(100) for over in trainer.turn().finished]
+    assert [over.warmup for over in ended] == [True, True, False]
+
+
+def test_a_variant_among_the_parameters_counts():
+    assert make_config("dqn-mmc-sr", parameters={"variant": "authors"}).sr_target == "next"

@@ -213,3 +213,11 @@ def test_an_episode_limit_of_the_mdp_holds():
 def test_our_own_ids():
     game = make_game("countless/DeepSea-v0", seed=0)
     assert game.frame_shape == (10, 10)
+
+
+def test_channels_may_come_first():
+    seen = images(3, 20, 30)
+    first = GymGame(Shown(box(3, 20, 30), seen), seed=0)
+    last = GymGame(Shown(box(20, 30, 3), np.moveaxis(seen, 1, -1)), seed=0)
+    assert first.frame_shape == last.frame_shape == (20, 30)
+    np.testing.assert_array_equal(first.reset(), last.reset())

@@ -91,9 +91,10 @@ def make_config(
     """
     if agent not in AGENTS:
         raise unknown_name("deep agent", agent, AGENTS)
+    given = dict(parameters or {})
+    variant = given.pop("variant", variant)
     check_choice("variant", variant, tuple(VARIANTS))
     check_choice("scale", scale, tuple(SCALES))
-    given = dict(parameters or {})
     for key in given:
         if key not in FIELDS:
             raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")

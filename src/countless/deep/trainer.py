@@ -152,6 +152,8 @@ class Trainer:
         tail = self.learner.value_after(actor.stack[None]) if cut else 0.0
         self.replay.finish(lane, self.learner.rewards, c.gamma, tail)
         self.episodes += 1
+        # An episode that began in the warm-up belongs to it.
+        warm = warm or actor.episode.steps > self.step // len(self.actors) + 1
         ended = Finished(
             actor.episode, lane, self.step + (0 if warm else lane + 1), self.frames, warm
         )

@@ -97,10 +97,16 @@ def _viewer(env: gymnasium.Env[Any, Any]) -> Any:
         return (lambda seen: eye[int(seen) - start]), eye.shape[1:], np.uint8, True
     if not isinstance(space, spaces.Box):
         raise BadInput(f"{_name(env)}: observations must be images, vectors or states, not {space}")
-    if space.dtype == np.uint8 and len(space.shape) in (2, 3) and min(space.shape[:2]) > 1:
-        large = min(space.shape[:2]) > LARGE
-        shape = (84, 84) if large else space.shape[:2]
-        return (lambda seen: _grey(seen, large)), shape, np.uint8, True
+    first = len(space.shape) == 3 and space.shape[0] in (1, 3, 4) and space.shape[2] > 4
+    sides = space.shape[1:] if first else space.shape[:2]  # channels come first, or last
+    if space.dtype == np.uint8 and len(space.shape) in (2, 3) and min(sides) > 1:
+        large = min(sides) > LARGE
+        shape = (84, 84) if large else sides
+
+        def look(seen: NDArray[Any]) -> NDArray[np.uint8]:
+            return _grey(np.moveaxis(seen, 0, -1) if first else seen, large)
+
+        return look, shape, np.uint8, True
     size = int(np.prod(space.shape))
     flat = lambda seen: np.asarray(seen, np.float32).reshape(size)  # noqa: E731
     return flat, (size,), np.float32, False

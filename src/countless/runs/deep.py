@@ -62,6 +62,7 @@ class DeepJob:
             "env": self.env,
             "seed": self.seed,
             "precision": self.device.precision,
+            "compile": self.device.compile,
             "config": self.config.describe(),
         }
 
