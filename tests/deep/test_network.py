@@ -6,7 +6,7 @@ from torch import nn
 
 from countless.core.errors import BadInput
 from countless.deep.agents import make_config
-from countless.deep.network import AROUND_PRODUCT, Network, Spec, _shuffled, choose_network
+from countless.deep.network import AROUND_PRODUCT, Network, Spec, choose_network, deconvolve
 
 ATARI = Spec((84, 84), 18, True)
 
@@ -47,8 +47,12 @@ def test_the_papers_shapes_layer_by_layer(papers):
     assert shapes == [(18,), (2048,), (1024,)]
     shapes.clear()
     assert papers.predict(phi, torch.tensor([0, 17])).shape == (2, 84, 84)
-    assert shapes == [(2048,), (1024,), (6400,), (64, 20, 20), (64, 40, 40)]
-    assert papers.decoder.last(torch.zeros(1, 64, 40, 40)).shape == (1, 1, 84, 84)
+    assert shapes == [(2048,), (1024,), (6400,)]
+    shapes.clear()
+    x = torch.zeros(1, *papers.decoder.start)
+    for layer in (*papers.decoder.up, papers.decoder.last):
+        x = layer(x)
+    assert shapes == [(64, 20, 20), (64, 40, 40), (1, 84, 84)]
 
 
 def test_the_papers_parameter_counts(papers):
@@ -94,26 +98,37 @@ def test_dqn_mmc_is_the_trunk_alone():
     assert net.normalised
 
 
+@pytest.mark.parametrize("channels", [None, 1])
 @pytest.mark.parametrize(
-    ("variant", "network"), [("paper", "oh"), ("authors", "oh"), ("paper", "nature")]
-)
-def test_the_last_layer_equals_torchs_deconvolution(variant, network):
-    net = make(variant=variant, width=0.125, network=network)
-    last = net.decoder.last
-    nn.init.normal_(last.bias)
-    side = 40 if network == "oh" else 20
-    x = torch.randn(3, last.in_channels, side, side)
-    torch.testing.assert_close(_shuffled(last, x), last(x), rtol=1e-5, atol=1e-5)
+    ("inputs", "outputs", "kernel", "stride", "padding", "side"),
+    [(8, 8, 6, 2, 2, 10), (8, 1, 6, 2, 0, 40), (4, 1, 8, 4, 0, 20), (8, 4, 4, 2, 0, 9),
+     (8, 8, 3, 1, 0, 7), (3, 2, 5, 2, 1, 6)],
+)  # fmt: skip
+def test_deconvolutions_are_torchs(inputs, outputs, kernel, stride, padding, side, channels):
+    torch.manual_seed(0)
+    layer = nn.ConvTranspose2d(inputs, outputs, kernel, stride, padding)
+    x = torch.randn(3, inputs, side, side, requires_grad=True)
+    ours, theirs = deconvolve(layer, x, channels), layer(x)[:, :channels]
+    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+    weights = (x, layer.weight, layer.bias)
+    for one, other in zip(
+        torch.autograd.grad(ours.square().sum(), weights),
+        torch.autograd.grad(theirs.square().sum(), weights),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_the_decoder_runs_the_encoder_backwards():
     shapes = []
     decoder = make(network="nature").decoder
-    for layer in decoder.up:
-        layer.register_forward_hook(lambda module, given, out: shapes.append(tuple(out.shape[1:])))
-    assert decoder(torch.rand(2, 512), torch.tensor([0, 1])).shape == (2, 84, 84)
+    x = torch.zeros(2, *decoder.start)
+    for layer in (*decoder.up, decoder.last):
+        x = layer(x)
+        shapes.append(tuple(x.shape[1:]))
     assert decoder.start == (64, 7, 7)
-    assert shapes == [(64, 9, 9), (32, 20, 20)]
+    assert shapes == [(64, 9, 9), (32, 20, 20), (1, 84, 84)]
+    assert decoder(torch.rand(2, 512), torch.tensor([0, 1])).shape == (2, 84, 84)
 
 
 @pytest.mark.parametrize("variant", ["paper", "authors"])
