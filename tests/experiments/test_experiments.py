@@ -127,7 +127,7 @@ def test_figure2_means_over_the_runs_that_get_there():
 def test_report_is_one_whole_page(results):
     html = report_html(finished_sections(results))
     assert html.count("<section") == len(EXPERIMENTS)
-    assert html.count("data:image/svg+xml") == 6
+    assert html.count("data:image/svg+xml") == 7
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
 
