@@ -133,7 +133,7 @@ def test_report_is_one_whole_page(results):
 
 
 def test_names():
-    assert set(members("tabular")) == set(EXPERIMENTS) - {"elsewhere"}
+    assert set(members("tabular")) == set(EXPERIMENTS)
     with pytest.raises(BadInput, match="unknown experiment 'table9'"):
         members("table9")
 
