@@ -127,13 +127,13 @@ def test_figure2_means_over_the_runs_that_get_there():
 def test_report_is_one_whole_page(results):
     html = report_html(finished_sections(results))
     assert html.count("<section") == len(EXPERIMENTS)
-    assert html.count("data:image/svg+xml") == 6
+    assert html.count("data:image/svg+xml") == 7
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
 
 
 def test_names():
-    assert set(members("tabular")) == set(EXPERIMENTS) - {"elsewhere"}
+    assert set(members("tabular")) == set(EXPERIMENTS)
     with pytest.raises(BadInput, match="unknown experiment 'table9'"):
         members("table9")
 

@@ -80,10 +80,10 @@ def value_iteration(backup, slots, gamma, size):
         v = new
 
 
-def best_in_ball(probabilities, values, radius):
-    """max sum T' V over |T' - T|_1 <= radius: to the best state, from the worst."""
+def best_in_ball(probabilities, values, radius, states=None):
+    """max sum T' V over |T' - T|_1 <= radius: to the best of the states, from the worst place."""
     p = list(probabilities)
-    best = int(np.argmax(values))
+    best = int(np.argmax(values[:states]))
     gain = min(radius / 2, 1 - p[best])
     p[best] += gain
     for j in sorted(range(len(p)), key=lambda j: values[j]):
@@ -111,10 +111,10 @@ def optimistic_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[
             m = n[s, slot]
             if m < least:
                 return top
-            # An ended episode is one more place to go, worth nothing.
+            # An ended episode is one more place to come from, worth nothing; mass goes to states.
             p = np.append(world.count[s, slot], world.ended[s, slot]) / m
             if b > 0:
-                future = best_in_ball(p, np.append(v, 0.0), b / math.sqrt(m))
+                future = best_in_ball(p, np.append(v, 0.0), b / math.sqrt(m), len(v))
             else:
                 future = float(p[:-1] @ v)
             return world.total[s, slot] / m + a * scale / math.sqrt(m) + gamma * future

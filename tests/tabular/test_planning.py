@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import linprog
@@ -78,6 +78,10 @@ planners = st.one_of(
 
 
 @given(planners, st.integers(0, 10**6), st.booleans(), st.booleans(), st.integers(0, 2**32))
+@example(  # all values below 0
+    Mbie(a=4.5471558982449615e-82, b=0.24006103181306118, gamma=0.3355280412040154),
+    999999, False, True, 23437,
+)  # fmt: skip
 @settings(max_examples=40)
 def test_twins_in_random_mdps(agent, mdp_seed, episodic, ragged, seed):
     check(agent, random_mdp(mdp_seed, episodic=episodic, ragged=ragged), steps=40, seed=seed)

@@ -183,7 +183,7 @@ def test_actions_with_gaps():
 
 
 def test_what_the_released_scripts_cannot_run():
-    with pytest.raises(BadInput, match="which have sarsa and sarsa-sr, not random"):
+    with pytest.raises(BadInput, match="which have sarsa, sarsa-sr and essr, not"):
         simulate([RandomAgent()], RIVERSWIM, runs=1, steps=10, seed=0, rng="authors")
     with pytest.raises(BadInput, match="cannot run FrozenLake-v1"):
         simulate([Sarsa()], make_mdp("FrozenLake-v1"), runs=1, steps=10, seed=0, rng="authors")
