@@ -62,6 +62,17 @@ def test_raw_pixels_are_normalised_and_clipped():
     assert float(steady._normalised(steady._input(images[:1])).min()) == -5.0
 
 
+@pytest.mark.parametrize("call", ["observe", "update"])
+def test_statistics_are_those_of_raw_pixels(call):
+    bonus = make_bonus("rnd", (36, 36), size=36, warm_up=0, features=16)
+    images = np.random.default_rng(0).integers(0, 256, (40, 36, 36), dtype=np.uint8)
+    for chunk in np.split(images, 4):
+        getattr(bonus, call)(chunk)
+    state = bonus.state_dict()
+    np.testing.assert_allclose(state["pixels.mean"][0], images.mean(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(state["pixels.variance"][0], images.var(axis=0), rtol=1e-2)
+
+
 def test_the_unit_is_the_sd_of_discounted_sums():
     bonus = make_bonus("rnd", (3,), warm_up=0, features=8, gamma=0.9, beta=1.0)
     rng = np.random.default_rng(0)
