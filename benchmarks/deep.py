@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from countless.deep.agents import make_config
 from countless.deep.cost import best_time, measure_cost, random_replay
-from countless.deep.device import Device
+from countless.deep.device import Device, settle
 from countless.deep.learner import Learner
 from countless.deep.losses import compute_losses
 from countless.deep.network import Spec
@@ -182,7 +182,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    settle(threads=1)
     for name in arguments.parts or PARTS:
         if name not in PARTS:
             parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")

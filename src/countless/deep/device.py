@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from countless.core.errors import BadInput
 
 PRECISIONS = ("float32", "bfloat16")
 LEVEL = 1.0 / 255.0  # a grey level
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
 @njit(nogil=True, cache=True)
@@ -83,6 +86,19 @@ class Device:
     def place(self, network: nn.Module) -> nn.Module:
         """The network there; channels last, which is how convolutions are fastest."""
         return network.to(self.torch, memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
+
+
+def settle(threads: int) -> None:
+    """Prepare this process for learning on the CPU: its threads, and memory that is not given back.
+
+    Gradients of some megabytes are freed and wanted again at every update. glibc would return
+    them to the system and fault them in anew; other C libraries are left alone.
+    """
+    torch.set_num_threads(threads)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        for option, value in ((M_MMAP_THRESHOLD, 2**25), (M_TRIM_THRESHOLD, 2**31 - 1)):
+            mallopt(option, value)
 
 
 def make_device(name: str, precision: str = "float32", compile: bool = False) -> Device:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from countless.core.errors import BadInput, CountlessError
+from countless.deep.device import settle
 from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, no_stop, run_deep
 
 
@@ -38,7 +37,7 @@ def run_jobs(
     if threads < 1:
         raise BadInput(f"threads must be a whole number from 1, not {threads}")
     if len(jobs) == 1:
-        torch.set_num_threads(threads)
+        settle(threads)
         return [run_deep(jobs[0], out, report=report, stop=stop)]
     at_once = max(1, min(len(jobs), (os.cpu_count() or 1) // threads))
     context = multiprocessing.get_context("spawn")
@@ -99,7 +98,7 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent asks
     told: list[int] = []  # where all processes of a job get SIGTERM, not the parent alone
     signal.signal(signal.SIGTERM, lambda signum, frame: told.append(signum))
-    torch.set_num_threads(threads)
+    settle(threads)
     try:
         result = run_deep(
             job,
