@@ -166,7 +166,8 @@ def profile() -> None:
 def scales() -> None:
     for scale in ("smoke", "laptop", "paper"):
         config = make_config("dqn-mmc-sr", scale=scale)
-        settings: dict[str, Any] = {"network": config.network, "width": config.width}
+        names = ("network", "width", "update_period")
+        settings: dict[str, Any] = {name: getattr(config, name) for name in names}
         speed = float(np.median([ours("dqn-mmc-sr", **settings)() for _ in range(2)]))
         print(f"dqn-mmc-sr --scale {scale}: {speed:.0f} steps/s on one core")
 

@@ -60,8 +60,8 @@ SCALES: dict[str, dict[str, Any]] = {
         "epsilon_steps": 1_000, "max_frames": 1_000,
     },
     "laptop": {
-        "network": "auto-nature", "width": 0.5, "replay": 100_000, "warmup": 5_000,
-        "target_period": 4_000, "epsilon_steps": 100_000,
+        "network": "auto-nature", "width": 0.25, "replay": 100_000, "warmup": 5_000,
+        "update_period": 8, "target_period": 4_000, "epsilon_steps": 100_000,
     },
     "paper": {},
 }  # fmt: skip
