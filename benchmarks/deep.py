@@ -125,7 +125,7 @@ def peers() -> None:
         "Stable-Baselines3 DQN": theirs(),
         "dqn": ours("dqn"),
         "dqn-mmc-sr, Nature-size": ours("dqn-mmc-sr"),
-        "dqn-mmc-sr, Nature-size, authors": ours("dqn-mmc-sr", sr_target="next"),
+        "dqn-mmc-sr, Nature-size, --sr-target next": ours("dqn-mmc-sr", sr_target="next"),
     }
     speeds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, CountlessError
 from countless.deep import checkpoint
 from countless.deep.agents import make_config
 from countless.deep.device import Device
@@ -76,7 +76,7 @@ def test_killed_and_resumed_is_never_killed(tmp_path, env, turns, parameters):
     never, killed = make(env, **parameters), make(env, **parameters)
     play(never, turns[0])
     play(killed, turns[0])
-    checkpoint.save(tmp_path / "checkpoint", killed, {})
+    checkpoint.save(tmp_path / "checkpoint", killed)
     del killed
     resumed = make(env, **parameters)
     checkpoint.load(tmp_path / "checkpoint", resumed)
@@ -93,7 +93,7 @@ def test_bonuses_that_wait_are_kept(tmp_path):
     trainer = made()
     play(trainer, 45)
     assert len(trainer.waiting.get_state()["slots"]) == 15
-    checkpoint.save(tmp_path / "checkpoint", trainer, {})
+    checkpoint.save(tmp_path / "checkpoint", trainer)
     resumed = made()
     checkpoint.load(tmp_path / "checkpoint", resumed)
     assert play(trainer, 60) == play(resumed, 60)
@@ -124,7 +124,7 @@ def saved(tmp_path):
     trainer = make()
     play(trainer, 60)
     folder = tmp_path / "checkpoint"
-    checkpoint.save(folder, trainer, {"note": 1})
+    checkpoint.save(folder, trainer)
     return folder
 
 
@@ -140,7 +140,6 @@ def test_what_lies_in_it(saved):
         )
     }  # fmt: skip
     state = checkpoint.read_state(saved)
-    assert state["note"] == 1
     assert state["schema"] == checkpoint.SCHEMA
     assert state["counters"]["step"] == 30
     assert set(state["files"]) == names - {"state.json"}
@@ -213,8 +212,8 @@ def test_an_error_while_writing_leaves_the_one_before(saved, monkeypatch):
     trainer = make()
     play(trainer, 70)
     monkeypatch.setattr(checkpoint.np, "savez", fail)
-    with pytest.raises(OSError, match="no space left"):
-        checkpoint.save(saved, trainer, {})
+    with pytest.raises(CountlessError, match="no space left"):
+        checkpoint.save(saved, trainer)
     assert checkpoint.find(saved) == saved
     assert checkpoint.read_state(saved)["counters"]["step"] == 30
 
@@ -230,23 +229,23 @@ def test_between_the_renames_the_one_before_is_found(saved, monkeypatch):
         return fail() if len(renamed) == 2 else original(path, to)
 
     monkeypatch.setattr(checkpoint.Path, "rename", rename)
-    with pytest.raises(OSError, match="no space left"):
-        checkpoint.save(saved, trainer, {})
+    with pytest.raises(CountlessError, match="no space left"):
+        checkpoint.save(saved, trainer)
     assert renamed == ["checkpoint", "checkpoint.new"]
     assert not saved.exists()
     found = checkpoint.find(saved)
     assert found == saved.with_name("checkpoint.old")
     # Twice in a row does no harm either.
     renamed[:] = ["before"]
-    with pytest.raises(OSError, match="no space left"):
-        checkpoint.save(saved, trainer, {})
+    with pytest.raises(CountlessError, match="no space left"):
+        checkpoint.save(saved, trainer)
     assert checkpoint.find(saved) == found
     monkeypatch.undo()
     resumed = make()
     checkpoint.load(found, resumed)
     assert resumed.step == 30
     # The next one leaves only itself.
-    checkpoint.save(saved, trainer, {})
+    checkpoint.save(saved, trainer)
     assert [path.name for path in saved.parent.iterdir()] == ["checkpoint"]
     assert checkpoint.read_state(saved)["counters"]["step"] == 40
 

@@ -8,7 +8,6 @@ import torch
 
 from countless.deep.agents import make_config
 from countless.deep.losses import (
-    BONUS_LIMIT,
     Tensors,
     compute_losses,
     compute_targets,
@@ -162,7 +161,7 @@ def test_the_total_is_the_weighted_sum():
 
 def test_the_bonus_enters_the_td_error_once_and_is_limited():
     # beta 0.5: 0.05, 0.1, and 50 limited to 1.
-    with_bonus = TD + np.array([0.05, 0.1, BONUS_LIMIT])
+    with_bonus = TD + np.array([0.05, 0.1, 1.0])
     settings = {"bonus": "sr", "beta": 0.5, "tau": 0.0, "td_loss": "square"}
     assert hand(**settings).td.item() == pytest.approx((with_bonus**2).mean())
     released = np.clip([0.55, -0.9, 2.0], -1, 1) - np.array([0.5, -1.0, 1.0])
@@ -201,7 +200,7 @@ def test_where_psi_is_zero_the_bonus_is_finite():
     bonus = sr_bonus(torch.tensor([0.0, 4.0]))
     assert torch.isfinite(bonus).all()
     assert bonus[1] == 0.25
-    for beta, expected in ((0.05, BONUS_LIMIT), (0.0, 0.0)):
+    for beta, expected in ((0.05, 1.0), (0.0, 0.0)):
         config = make_config("dqn-mmc-sr", parameters={"beta": beta})
         assert total_reward(torch.zeros(1), bonus[:1], config).item() == expected
 

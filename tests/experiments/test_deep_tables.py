@@ -24,7 +24,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(
         deep_table,
         "_costs",
-        lambda columns, device, reporter: {
+        lambda columns, reporter, stop: {
             column.label: {"here": 0.1, "accelerator": 0.005} for column in columns
         },
     )

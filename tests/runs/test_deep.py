@@ -118,7 +118,14 @@ def test_every_variant_runs_and_goes_on(tmp_path, parameters):
 def test_what_lies_in_the_folder(tmp_path):
     result = run_deep(job(frames=700), tmp_path)
     names = {path.name for path in result.folder.iterdir()}
-    assert names == {"config.json", "episodes.jsonl", "events", "checkpoint", "finished.json"}
+    assert names == {
+        "config.json",
+        "episodes.jsonl",
+        "events",
+        "checkpoint",
+        "finished.json",
+        "lock",
+    }
     config = read_json(result.folder / "config.json")
     assert config["config"]["width"] == 0.0625
     assert (config["agent"], config["env"], config["seed"]) == ("dqn-mmc-sr", "deepsea-5", 0)

@@ -26,7 +26,11 @@ def add_study_options(parser: argparse.ArgumentParser, runs: int) -> None:
         metavar="|".join(RNGS),
         help="a stream of its own for each run, or the draws of the released code, to the digit",
     )
-    parser.add_argument("--threads", type=int, help="default: one a core; changes no number")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        help="default: one a core, which changes no number; deep agents: 1, others may round otherwise",
+    )
 
 
 def add_out(parser: argparse.ArgumentParser, default: str | None, text: str) -> None:

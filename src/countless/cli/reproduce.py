@@ -60,13 +60,16 @@ def _deep(table: DeepTable, results: Path, arguments: argparse.Namespace) -> Sec
         raise BadInput(f"the paper's games are {', '.join(GAMES)}, not {unknown[0]}")
     check_choice("--scale", arguments.scale, tuple(SCALES))
     seeds = tuple(check_seed(seed) for seed in arguments.seeds)
-    plan = Plan(arguments.scale, tuple(g for g in games if g in table.games), seeds)
-    if plan.games:
-        with Patience() as patience:
-            try:
-                table.run(results, plan, Bars(), patience.asked)
-            except Stopped:
-                raise patience.reason() from None
+    if len(set(seeds)) < len(seeds):
+        raise BadInput(f"--seeds names a seed twice: {' '.join(map(str, seeds))}")
+    wanted = tuple(game for game in dict.fromkeys(games) if game in table.games)
+    if not wanted:
+        raise BadInput(f"{table.name} has the games {', '.join(table.games)}")
+    with Patience() as patience:
+        try:
+            table.run(results, Plan(arguments.scale, wanted, seeds), Bars(), patience.asked)
+        except Stopped:
+            raise patience.reason() from None
     return table.show(results)
 
 

@@ -30,7 +30,7 @@ AGENTS: dict[str, dict[str, Any]] = {
     "dqn-cts": _PLAIN | {"bonus": "cts", "beta": 0.05, "clip_total": "on"},
     "dqn-pixelcnn": _PLAIN | {"bonus": "pixelcnn", "beta": 1.0, "clip_total": "on"},
     # The published weights are 1 for the intrinsic and 2 for the extrinsic advantage.
-    "dqn-rnd": _PLAIN | {"bonus": "rnd", "beta": 0.5},
+    "dqn-rnd": _PLAIN | {"bonus": "rnd", "beta": 0.5, "bonus_limit": float("inf")},
     "dqn-counts": _PLAIN | {"bonus": "counts", "beta": 0.05},
 }
 

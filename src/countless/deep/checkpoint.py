@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, CountlessError
 from countless.core.records import versions
 from countless.deep.trainer import Trainer
 
@@ -26,8 +26,15 @@ SCHEMA = 1
 STATE = "state.json"
 
 
-def save(folder: Path, trainer: Trainer, more: dict[str, Any]) -> None:
+def save(folder: Path, trainer: Trainer) -> None:
     """Write a checkpoint of `trainer`; the one before stays until this one is whole."""
+    try:
+        _save(folder, trainer)
+    except (OSError, SafetensorError) as error:
+        raise CountlessError(f"cannot write the checkpoint {folder}: {error}") from None
+
+
+def _save(folder: Path, trainer: Trainer) -> None:
     fresh, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -42,7 +49,7 @@ def save(folder: Path, trainer: Trainer, more: dict[str, Any]) -> None:
     if trainer.plugged is not None:
         _save_arrays(fresh / "bonus", trainer.plugged.get_state())
     sums = {path.name: _checksum(path) for path in sorted(fresh.iterdir())}
-    content = {"schema": SCHEMA, "versions": versions(), "files": sums} | more
+    content = {"schema": SCHEMA, "versions": versions(), "files": sums}
     (fresh / STATE).write_text(json.dumps(content | {"counters": trainer.counters()}, indent=1))
     for path in fresh.iterdir():
         _sync(path)

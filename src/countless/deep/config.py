@@ -56,6 +56,9 @@ class DeepConfig:
         "collected", "when the bonus is evaluated: once, or anew in each batch",
         ("collected", "sampled"),
     )  # fmt: skip
+    bonus_limit: float = real(
+        1.0, "the most that beta times the bonus can be: psi may be zero", "(0, inf]"
+    )
     bonus_batch: int = whole(32, "observations whose bonus is evaluated together", "[1, inf)")
     warmup_bonus: str = choice("off", "give the bonus to the warm-up's steps too", SWITCH)
     clip_reward: str = choice("on", "clip the game's reward to [-1, 1]", SWITCH)
@@ -83,24 +86,26 @@ class DeepConfig:
         ("episode", "released"),
     )  # fmt: skip
     epsilon: float = real(
-        0.1, "probability of a random action (Sarsa), at the end (deep)", "[0, 1]"
+        0.1, "probability of a random action; of deep agents, at the end", "[0, 1]"
     )
     epsilon_start: float = real(1.0, "epsilon of the first step", "[0, 1]")
     epsilon_steps: int = whole(1_000_000, "agent steps over which epsilon falls", "[1, inf)")
     envs: int = whole(1, "environments stepped together", "[1, 512]")
     # Protocol (Atari)
     sticky: float = real(
-        0.25, "chance that the emulator repeats the last action, a frame", "[0, 1)"
+        0.25, "Atari: chance that the emulator repeats the last action, a frame", "[0, 1)"
     )
-    frame_skip: int = whole(5, "emulator frames of an agent step", "[1, 60]")
-    max_frames: int = whole(18_000, "emulator frames of an episode at most", "[1, inf)")
+    frame_skip: int = whole(5, "Atari: emulator frames of an agent step", "[1, 60]")
+    max_frames: int = whole(18_000, "Atari: emulator frames of an episode at most", "[1, inf)")
     time_limit: str = choice(
         "terminal", "the cap ends the values, or cuts the episode only", ("terminal", "truncation")
     )
     resize: str = choice(
-        "rounded", "grey levels of the 84 x 84 area mean", ("rounded", "truncated")
+        "rounded", "Atari: grey levels of the 84 x 84 area mean", ("rounded", "truncated")
     )
-    past_end: str = choice("stop", "within a skip, act on after the game is over", ("stop", "act"))
+    past_end: str = choice(
+        "stop", "Atari: within a skip, act on after the game is over", ("stop", "act")
+    )
 
     def __post_init__(self) -> None:
         validate(self)

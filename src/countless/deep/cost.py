@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
+from countless.deep.actor import Actor
 from countless.deep.config import DeepConfig
 from countless.deep.device import Device
 from countless.deep.learner import Learner
 from countless.deep.losses import compute_losses
 from countless.deep.network import Spec
+from countless.deep.plugged import plug_in
 from countless.deep.replay import FIRST, STEP, Replay
 from countless.envs.game import Game
 
@@ -75,6 +77,11 @@ def measure_cost(game: Game, config: DeepConfig, device: Device, rounds: int = 2
     }
     if config.bonus == "sr":
         parts["bonus"] = best_time(lambda: learner.bonuses(stacks), rounds) / len(stacks)
+    plugged = plug_in(config, spec, device, 0)
+    if plugged is not None:
+        actor = Actor(game, config.history, across=False)
+        actor.begin()
+        parts["bonus"] = best_time(lambda: plugged.observe([actor]), 3 * rounds)
     return Cost(parts, float(counter.get_total_flops()), period)
 
 

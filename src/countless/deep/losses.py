@@ -19,8 +19,6 @@ from torch.nn import functional as F  # noqa: N812
 from countless.deep.config import DeepConfig
 from countless.deep.network import TINY, Network
 
-BONUS_LIMIT = 1.0  # of beta / ||psi||: psi = 0 gives no boundless reward
-
 
 class Tensors(NamedTuple):
     """A batch on the device: observations (B, history, ...), frames (B, ...), the rest (B,)."""
@@ -56,7 +54,7 @@ def total_reward(extrinsic: Tensor, intrinsic: Tensor, config: DeepConfig) -> Te
     reward = extrinsic.clamp(-1.0, 1.0) if config.clip_reward == "on" else extrinsic
     if config.bonus == "off":
         return reward
-    total = reward + (config.beta * intrinsic).clamp_max(BONUS_LIMIT)
+    total = reward + (config.beta * intrinsic).clamp_max(config.bonus_limit)
     return total.clamp(-1.0, 1.0) if config.clip_total == "on" else total
 
 
@@ -79,7 +77,8 @@ def compute_targets(target: Network, batch: Tensors, config: DeepConfig) -> Targ
     raw, phi = target.features(batch.observations) if now_too else (raw_next, phi_next)
     intrinsic = batch.intrinsic
     if anew:
-        intrinsic = sr_bonus(torch.linalg.vector_norm(target.psi(raw, phi), target.norm, 1))
+        fresh = sr_bonus(torch.linalg.vector_norm(target.psi(raw, phi), target.norm, 1))
+        intrinsic = torch.where(batch.intrinsic > 0.0, fresh, 0.0)  # steps that got none keep none
     sr = None
     if learns_sr:
         start = phi if config.sr_target == "current" else phi_next

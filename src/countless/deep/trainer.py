@@ -89,8 +89,9 @@ class Trainer:
         epsilon = 1.0 if warm else self.epsilon
         actions = self._choose(epsilon)
         bonuses = None
-        if self.plugged is not None and self._gives_bonus(warm):
-            bonuses = self.plugged.observe(self.actors)
+        if self.plugged is not None:
+            seen = self.plugged.observe(self.actors)  # the warm-up too: it learns from it
+            bonuses = seen if self._gives_bonus(warm) else None
         finished = []
         for lane, actor in enumerate(self.actors):
             bonus = None if bonuses is None else float(bonuses[lane])

@@ -65,7 +65,7 @@ class Events:
         """Open for going on at step `purge`, after so many updates."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(folder), purge_step=purge or None)
+        self._writer = SummaryWriter(str(folder), purge_step=purge + 1 if purge else None)
         self._then, self._step, self._updates = time.monotonic(), purge, updates
 
     def __enter__(self) -> Events:
@@ -85,6 +85,7 @@ class Events:
         self._add("charts/episodic_length", episode.steps, ended.step)
         if episode.bonus:
             self._add("bonus/mean", episode.bonus / episode.steps, ended.step)
+        if episode.sr_norm:
             self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
 
     def update(self, updates: int, moment: Moment) -> None:

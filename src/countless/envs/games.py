@@ -52,11 +52,11 @@ def _make_env(name: str) -> gymnasium.Env[Any, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # one that cannot be drawn says so later
             return gymnasium.make(name, render_mode="rgb_array")
-    except (TypeError, gymnasium.error.Error):
+    except (TypeError, ImportError, gymnasium.error.Error):
         pass
     try:
         return gymnasium.make(name)
-    except gymnasium.error.Error as error:
+    except (TypeError, ImportError, gymnasium.error.Error) as error:
         raise BadInput(f"Gymnasium cannot make {name}: {error}") from None
 
 

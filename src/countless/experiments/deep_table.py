@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ class Plan:
     scale: str
     games: tuple[str, ...]
     seeds: tuple[int, ...]
-    device: str = "auto"
 
     @property
     def frames(self) -> int:
@@ -56,7 +55,7 @@ class DeepTable:
         folder = ensure_folder(results / self.name)
         jobs = [
             make_job(
-                column.agent, game, seed=seed, scale=plan.scale, device=plan.device,
+                column.agent, game, seed=seed, scale=plan.scale,
                 parameters=column.parameters, label=column.name,
             )
             for column in self.columns
@@ -83,7 +82,7 @@ class DeepTable:
             "seeds": plan.seeds,
             "versions": versions(),
             "seconds": round(time.perf_counter() - began, 1),
-            "costs": _costs(self.columns, plan.device, reporter),
+            "costs": _costs(self.columns, reporter, stop),
         }
         write_json(folder / "made.json", made)
 
@@ -97,7 +96,7 @@ class DeepTable:
             )
         runs = runs_folder(results, made["scale"])
         frames = FRAMES[made["scale"]]
-        tables = [self._table(game, runs, frames, made["seeds"]) for game in self.games]
+        tables = [self._table(game, runs, frames) for game in self.games]
         frames_told = f"{frames:,} frames (scale {made['scale']})"
         words = (
             f"Ours: mean of the last 100 episodes after {frames_told}, averaged over seeds; SD over "
@@ -108,14 +107,12 @@ class DeepTable:
         )
         return Section(self.name, self.title, tuple(tables), (), words, made)
 
-    def _table(self, game: str, runs: Path, frames: int, seeds: Sequence[int]) -> Table:
+    def _table(self, game: str, runs: Path, frames: int) -> Table:
+        """All seeds that were run, now or before."""
         rows = []
         for column in self.columns:
-            scores = []
-            for seed in seeds:
-                score = _score(runs / column.name / game / f"seed-{seed}", frames)
-                if score is not None:
-                    scores.append(score)
+            folders = sorted((runs / column.name / game).glob("seed-*"))
+            scores = [_score(folder, frames) for folder in folders if _reached(folder, frames)]
             rows.append((column.label, _paper(column.paper.get(game)), *_ours(scores)))
         columns = ("agent", "paper (SD)", "ours", "SD", "seeds")
         return Table(game, columns, tuple(rows))
@@ -126,10 +123,12 @@ def runs_folder(results: Path, scale: str) -> Path:
     return results / "deep" / scale
 
 
-def _score(folder: Path, frames: int) -> float | None:
+def _reached(folder: Path, frames: int) -> bool:
     finished = read_json(folder / "finished.json")
-    if finished is None or finished["frames"] < frames:
-        return None
+    return finished is not None and finished["frames"] >= frames
+
+
+def _score(folder: Path, frames: int) -> float | None:
     return performance(read_episodes(folder, frames))
 
 
@@ -140,26 +139,33 @@ def _paper(score: Score | None) -> str:
     return f"{mean:,.1f}" if sd is None else f"{mean:,.1f} ({sd:,.1f})"
 
 
-def _ours(scores: list[float]) -> tuple[str, str, str]:
-    if not scores:
+def _ours(found: list[float | None]) -> tuple[str, str, str]:
+    if not found:
         return "not run", "-", "0"
+    scores = [score for score in found if score is not None]
+    if not scores:
+        return "no episode ended", "-", str(len(found))
     sd = f"{statistics.stdev(scores):,.1f}" if len(scores) > 1 else "-"
     return f"{statistics.fmean(scores):,.1f}", sd, str(len(scores))
 
 
 def _costs(
-    columns: tuple[Column, ...], device: str, reporter: Reporter
+    columns: tuple[Column, ...], reporter: Reporter, stop: Callable[[], bool]
 ) -> dict[str, dict[str, float]]:
     """Seconds of a step of each agent at the paper's scale: measured here, and on an accelerator."""
     from countless.deep.cost import measure_cost
-    from countless.deep.device import make_device
+    from countless.deep.device import make_device, settle
     from countless.envs.games import make_game
+    from countless.runs.deep import Stopped
 
+    settle(threads=1)
     costs = {}
     with reporter.task("measuring the cost of the paper's scale", len(columns)) as advance:
         for column in columns:
+            if stop():
+                raise Stopped
             config = make_config(column.agent, parameters=column.parameters)
-            cost = measure_cost(make_game(GAMES[2], 0), config, make_device(device))
+            cost = measure_cost(make_game(GAMES[2], 0), config, make_device("cpu"))
             costs[column.label] = {"here": cost.step, "accelerator": cost.assumed_step}
             advance(1)
     return costs

@@ -23,13 +23,14 @@ from countless.deep.learner import NonFiniteLossError
 from countless.deep.replay import bytes_needed
 from countless.deep.trainer import Finished, Moment, Trainer
 from countless.deep.writers import EpisodeLog, Events
-from countless.envs.atari import PROTOCOL
+from countless.envs.atari import PROTOCOL, is_atari
 from countless.envs.game import Game
 from countless.envs.games import game_label, make_game
 from countless.runs.deep_folder import (
     LAST,
     check_folder,
     finished_episodes,
+    locked,
     make_folder,
     mark_finished,
     performance,
@@ -139,6 +140,17 @@ def run_deep(
     trainer = make_trainer(job)
     check_room(folder, trainer, job)
     make_folder(folder, job.identity())
+    with locked(folder):
+        return _run_locked(job, folder, trainer, report, stop)
+
+
+def _run_locked(
+    job: DeepJob,
+    folder: Path,
+    trainer: Trainer,
+    report: Callable[[Status], None],
+    stop: Callable[[], bool],
+) -> DeepResult:
     began = time.perf_counter()
     kept = checkpoint.find(folder / "checkpoint")
     if kept is not None:
@@ -191,7 +203,7 @@ def _go_on(
 
 
 def _save(folder: Path, trainer: Trainer) -> None:
-    checkpoint.save(folder / "checkpoint", trainer, {})
+    checkpoint.save(folder / "checkpoint", trainer)
 
 
 class _Watch:
@@ -263,13 +275,29 @@ def make_trainer(job: DeepJob) -> Trainer:
         for i in range(c.envs)
     ]
     _check_memory(games[0], c)
+    _check_lanes(job)
     return Trainer(games, c, job.device, job.seed)
 
 
-def _check_memory(game: Game, config: DeepConfig) -> None:
+def _check_lanes(job: DeepJob) -> None:
+    """Only finished episodes are learned from: each environment's share must hold two of them."""
+    c = job.config
+    longest = -(-c.max_frames // c.frame_skip)
+    if is_atari(job.env) and c.lane_capacity < 2 * longest:
+        raise BadInput(
+            f"replay {c.replay:,} over {c.envs} environments is {c.lane_capacity:,} frames each, "
+            f"less than two episodes of {longest:,} steps; give a larger --replay or fewer --envs"
+        )
+
+
+def memory_needed(game: Game, config: DeepConfig) -> float:
+    """Bytes that a run takes: its replay and its network."""
     frame = int(np.prod(game.frame_shape)) * np.dtype(game.dtype).itemsize
-    needed = bytes_needed(config.replay, frame) + HEADROOM
-    there = available_memory()
+    return bytes_needed(config.replay, frame) + HEADROOM
+
+
+def _check_memory(game: Game, config: DeepConfig) -> None:
+    needed, there = memory_needed(game, config), available_memory()
     if needed > there:
         fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay)
         hint = f"--replay {max(fits, 0) // 1000 * 1000} would fit" if fits >= 1000 else "too little"
@@ -284,7 +312,8 @@ def check_room(folder: Path, trainer: Trainer, job: DeepJob) -> None:
     slot = trainer.replay.frames[0, 0].nbytes
     needed = 2 * (bytes_needed(job.config.replay, slot) + 5e8 * job.config.width**2)
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    there = shutil.disk_usage(existing).free
+    kept = sum(path.stat().st_size for path in folder.glob("checkpoint*/*"))
+    there = shutil.disk_usage(existing).free + kept
     if needed > there:
         raise BadInput(
             f"checkpoints need up to {needed / 1e9:.1f} GB in {folder}, {there / 1e9:.1f} GB are "
@@ -298,10 +327,17 @@ def open_run(folder: Path) -> tuple[DeepJob, Trainer]:
     there = checkpoint.find(folder / "checkpoint")
     if kept is None or there is None:
         raise BadInput(f"{folder} holds no run with a checkpoint; name a folder like .../seed-0")
-    settings = kept["config"] | {"norm": float(kept["config"]["norm"]), "envs": 1}
-    config = replace(DeepConfig(**settings), replay=1_000)
-    job = DeepJob(kept["agent"], kept["env"], config, kept["seed"], 0)
-    trainer = make_trainer(job)
+    try:
+        settings: dict[str, Any] = {
+            k: float(v) if v == "inf" else v for k, v in kept["config"].items()
+        }
+        config = replace(DeepConfig(**settings), envs=1)
+        job = DeepJob(kept["agent"], kept["env"], config, kept["seed"], 0)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise BadInput(f"{folder}/config.json is not of this version: {error}") from None
+    game = make_game(job.env, job.seed, **{name: getattr(config, name) for name in PROTOCOL})
+    # Nothing is learned: the replay may be small.
+    trainer = Trainer([game], replace(config, replay=1_000), job.device, job.seed)
     state = checkpoint.read_state(there)
     checkpoint.load_learner(there, trainer)
     trainer.frames = int(state["counters"]["frames"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,19 @@ def make_folder(folder: Path, identity: dict[str, Any]) -> None:
     path = folder / "config.json"
     if not path.exists():
         write_json(path, identity | {"versions": versions()})
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a run's folder: two processes must not go on with the same run."""
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(
+                f"another process is running in {folder}; wait for it, or give another --out"
+            ) from None
+        yield
 
 
 def differences(there: dict[str, Any], here: dict[str, Any]) -> str:

@@ -12,8 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from countless.core.errors import BadInput, CountlessError
+from countless.core.memory import available_memory
 from countless.deep.device import settle
-from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, no_stop, run_deep
+from countless.envs.games import make_game
+from countless.runs.deep import (
+    DeepJob,
+    DeepResult,
+    Status,
+    Stopped,
+    memory_needed,
+    no_stop,
+    run_deep,
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ def run_jobs(
         settle(threads)
         return [run_deep(jobs[0], out, report=report, stop=stop)]
     at_once = max(1, min(len(jobs), (os.cpu_count() or 1) // threads))
+    _check_memory_of(jobs, at_once)
     context = multiprocessing.get_context("spawn")
     messages: Any = context.Queue()
     asked = context.Event()
@@ -62,6 +73,24 @@ def run_jobs(
     return _collect(ended, asked.is_set())
 
 
+def _check_memory_of(jobs: list[DeepJob], at_once: int) -> None:
+    """The largest jobs that may run together must fit into memory together."""
+    sizes: dict[tuple[str, int], float] = {}
+    for job in jobs:
+        key = (job.env, job.config.replay)
+        if key not in sizes:
+            sizes[key] = memory_needed(make_game(job.env, 0), job.config)
+    needed = sum(
+        sorted((sizes[job.env, job.config.replay] for job in jobs), reverse=True)[:at_once]
+    )
+    there = available_memory()
+    if needed > there:
+        raise BadInput(
+            f"{at_once} runs at once need {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
+            "free; give fewer seeds at a time, more --threads each, or a smaller --replay"
+        )
+
+
 def _listen(
     messages: Any,
     running: dict[int, Any],
@@ -69,13 +98,13 @@ def _listen(
     report: Callable[[Status], None],
 ) -> None:
     """Take one message, or notice a process that died without one."""
+    dead = {i: process.exitcode for i, process in running.items() if process.exitcode is not None}
     try:
         i, message = messages.get(timeout=0.2)
     except queue.Empty:
-        for i, process in list(running.items()):
-            if process.exitcode is not None and messages.empty():
-                ended[i] = _Failed(f"the process of a run died (exit code {process.exitcode})")
-                del running[i]
+        for i, code in dead.items():
+            ended[i] = _Failed(f"the process of a run died (exit code {code})")
+            del running[i]
         return
     if isinstance(message, Status):
         report(message)
@@ -96,6 +125,7 @@ def _collect(ended: dict[int, DeepResult | _Failed], asked: bool) -> list[DeepRe
 
 def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent asks
+    parent = os.getppid()
     told: list[int] = []  # where all processes of a job get SIGTERM, not the parent alone
     signal.signal(signal.SIGTERM, lambda signum, frame: told.append(signum))
     settle(threads)
@@ -104,7 +134,7 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
             job,
             out,
             report=lambda status: messages.put((i, status)),
-            stop=lambda: bool(told) or asked.is_set(),
+            stop=lambda: bool(told) or asked.is_set() or os.getppid() != parent,
         )
         messages.put((i, result))
     except Stopped:
@@ -112,3 +142,6 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
     except CountlessError as error:
         where = f"{job.agent} in {job.env}, seed {job.seed}: {error}"
         messages.put((i, _Failed(where, bad_input=isinstance(error, BadInput))))
+    except Exception as error:
+        where = f"{job.agent} in {job.env}, seed {job.seed}: {type(error).__name__}: {error}"
+        messages.put((i, _Failed(where)))
