@@ -35,7 +35,7 @@ def test_the_papers_number(capsys):
     assert "1,213,544" in out
     assert "540,454" in out
     assert "the paper's Table 6" in out
-    assert err == ""
+    assert "countless:" not in err  # progress may be there on a slow machine
 
 
 def test_run_json(capsys):
