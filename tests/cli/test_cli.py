@@ -231,3 +231,10 @@ def test_stopped_sweep_keeps_what_is_finished_and_goes_on(tmp_path, number, expe
     grown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert len(json.loads(grown.stdout)["settings"]) == 60
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
+
+
+@pytest.mark.parametrize("option", ["--seeds", "--frames"])
+def test_tabular_agents_refuse_options_of_deep_ones(capsys, option):
+    code, _, err = call(capsys, "run", "sarsa", "riverswim", option, "1")
+    assert code == 2
+    assert "sarsa is a tabular agent: give --runs, --steps and --seed" in err

@@ -7,7 +7,7 @@ import argparse
 from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
-from countless.core.errors import unknown_name
+from countless.core.errors import BadInput, unknown_name
 from countless.deep.agents import AGENTS as DEEP_AGENTS
 from countless.deep.agents import require_deep
 from countless.envs.catalog import paper_domain
@@ -24,6 +24,9 @@ def command(arguments: argparse.Namespace) -> None:
         return
     if arguments.agent not in AGENTS:
         raise unknown_name("agent", arguments.agent, [*AGENTS, *DEEP_AGENTS])
+    for option in ("seeds", "frames"):
+        if getattr(arguments, option) is not None:
+            raise BadInput(f"{arguments.agent} is a tabular agent: give --runs, --steps and --seed")
     result = run(
         arguments.agent,
         arguments.env,
