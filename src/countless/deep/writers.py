@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from types import TracebackType
 
 from countless.core.records import write_text
 from countless.deep.trainer import Finished, Moment
@@ -31,15 +30,7 @@ class EpisodeLog:
         self.scores = [float(episode["score"]) for episode in kept]
         self._file = path.open("a")
 
-    def __enter__(self) -> EpisodeLog:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def add(self, ended: Finished) -> None:
@@ -68,15 +59,7 @@ class Events:
         self._writer = SummaryWriter(str(folder), purge_step=purge + 1 if purge else None)
         self._then, self._step, self._updates = time.monotonic(), purge, updates
 
-    def __enter__(self) -> Events:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._writer.close()
 
     def episode(self, ended: Finished) -> None:

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -157,8 +158,8 @@ def _run_locked(
         checkpoint.load(kept, trainer)
     first = trainer.step
     with (
-        EpisodeLog(folder / "episodes.jsonl", keep_until=first) as log,
-        Events(folder / "events", purge=first, updates=trainer.updates) as events,
+        closing(EpisodeLog(folder / "episodes.jsonl", keep_until=first)) as log,
+        closing(Events(folder / "events", purge=first, updates=trainer.updates)) as events,
     ):
         _go_on(job, folder, trainer, log, events, report, stop)
     seconds = time.perf_counter() - began
