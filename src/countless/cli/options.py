@@ -74,8 +74,8 @@ def add_agent_options(parser: argparse.ArgumentParser, deep: bool = False) -> No
             described.setdefault(item.name, item)
     tabular = parser.add_argument_group("parameters of the tabular agents")
     for name, item in described.items():
-        also = ["deep agents"] if deep and name in DEEP_FIELDS else []
-        _add_parameter(tabular, item, f" [{', '.join(takers[name] + also)}]")
+        also = f"; deep agents: {DEEP_FIELDS[name].metadata['help']}" if name in DEEP_FIELDS else ""
+        _add_parameter(tabular, item, f" [{', '.join(takers[name])}]{also if deep else ''}")
     if deep:
         network = parser.add_argument_group("parameters of the deep agents")
         for name, item in DEEP_FIELDS.items():
