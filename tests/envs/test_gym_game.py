@@ -221,3 +221,9 @@ def test_channels_may_come_first():
     last = GymGame(Shown(box(20, 30, 3), np.moveaxis(seen, 1, -1)), seed=0)
     assert first.frame_shape == last.frame_shape == (20, 30)
     np.testing.assert_array_equal(first.reset(), last.reset())
+
+
+def test_long_episodes_of_a_gymnasium_id_are_cut():
+    game = make_game("countless/RiverSwim-v0", seed=0, max_frames=7)
+    game.reset()
+    assert [game.step(0).truncated for _ in range(7)] == [False] * 6 + [True]

@@ -96,7 +96,11 @@ class DeepConfig:
         0.25, "Atari: chance that the emulator repeats the last action, a frame", "[0, 1)"
     )
     frame_skip: int = whole(5, "Atari: emulator frames of an agent step", "[1, 60]")
-    max_frames: int = whole(18_000, "Atari: emulator frames of an episode at most", "[1, inf)")
+    max_frames: int = whole(
+        18_000,
+        "frames of an episode at most: the emulator's, or steps of a Gymnasium id",
+        "[1, inf)",
+    )
     time_limit: str = choice(
         "terminal", "the cap ends the values, or cuts the episode only", ("terminal", "truncation")
     )

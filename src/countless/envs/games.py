@@ -19,7 +19,8 @@ MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learne
 
 
 def make_game(name: str, seed: int, **protocol: Any) -> Game:
-    """The game that `name` stands for; `protocol` holds options of `AtariGame`, for Atari alone.
+    """The game that `name` stands for; `protocol` holds options of `AtariGame`; of them
+    Gymnasium ids heed `max_frames`, since an episode that does not end is never learned from.
 
     >>> make_game("deepsea-5", seed=0).frame_shape
     (5, 5)
@@ -29,7 +30,7 @@ def make_game(name: str, seed: int, **protocol: Any) -> Game:
     if is_atari(name) and not theirs:
         return AtariGame(name, seed, **protocol)
     if registered is not None:
-        return GymGame(_make_env(name), seed)
+        return GymGame(_make_env(name), seed, protocol.get("max_frames"))
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
