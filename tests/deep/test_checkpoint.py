@@ -186,10 +186,10 @@ def test_a_missing_file_is_noticed(saved):
         ("", "cannot be read"),
         ("[]", "cannot be read"),
         ("{}", "cannot be read"),
-        ('{"schema": 1, "files": 3}', "cannot be read"),
+        ('{"schema": 2, "files": 3}', "cannot be read"),
         ('{"files": {}}', "cannot be read"),
-        ('{"schema": 99, "files": {}}', "is of format 99, this version reads 1"),
-        ('{"schema": 1, "files": {}}', "does not fit this agent"),
+        ('{"schema": 99, "files": {}}', "is of format 99, this version reads 2"),
+        ('{"schema": 2, "files": {}}', "does not fit this agent"),
     ],
 )
 def test_a_state_of_another_form(saved, text, message):

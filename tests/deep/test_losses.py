@@ -91,8 +91,7 @@ def hand(**changes):
     """Three transitions between two states; the last one ends."""
     eye = torch.eye(2, dtype=torch.float64)
     batch = Tensors(
-        observations=eye[[0, 1, 0]].unsqueeze(1),
-        next_observations=eye[[1, 0, 1]].unsqueeze(1),
+        both=eye[[0, 1, 0, 1, 0, 1]].unsqueeze(1),
         next_frames=eye[[1, 0, 1]],
         actions=torch.tensor([0, 1, 1]),
         extrinsic=torch.tensor([0.5, -4.0, 3.0], dtype=torch.float64),
@@ -227,8 +226,7 @@ def real(**parameters):
     random = np.random.default_rng(0)
     frames = random.random((2, 8, 2, 84, 84), dtype=np.float32)
     batch = Tensors(
-        observations=torch.from_numpy(frames[0]),
-        next_observations=torch.from_numpy(frames[1]),
+        both=torch.from_numpy(frames.reshape(16, 2, 84, 84)),
         next_frames=torch.from_numpy(255 * frames[1, :, -1]),
         actions=torch.from_numpy(random.integers(6, size=8)),
         extrinsic=torch.from_numpy(random.normal(size=8).astype(np.float32)),

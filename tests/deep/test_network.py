@@ -139,7 +139,9 @@ def test_the_decoder_is_a_product_with_the_action_then_deconvolutions(variant):
     released = variant == "authors"
     factors = d.factor(phi).relu() if released else d.factor(phi)
     one_hot = nn.functional.one_hot(actions, 18).float()
-    x = d.spread(d.after(factors * d.embedding(one_hot))).relu().view(3, *d.start)
+    channels, height, width = d.start
+    x = d.spread(d.after(factors * d.embedding(one_hot))).relu()
+    x = x.view(3, height, width, channels).permute(0, 3, 1, 2)  # channels last, as in the encoder
     x = d.up[0](x)
     x = d.up[1](x if released else x.relu())
     x = x[:, :1] if released else x.relu()

@@ -64,8 +64,7 @@ def all_transitions(mdp: MDP, intrinsic=None) -> Tensors:
     state = column(mdp.state)
     bonus = torch.zeros(mdp.n_states) if intrinsic is None else torch.as_tensor(intrinsic)
     return Tensors(
-        observations=eye[state].unsqueeze(1),
-        next_observations=eye[column(mdp.next_state)].unsqueeze(1),
+        both=eye[torch.cat((state, column(mdp.next_state)))].unsqueeze(1),
         next_frames=eye[column(mdp.next_state)],
         actions=column(mdp.action),
         extrinsic=column(mdp.reward),

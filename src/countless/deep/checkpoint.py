@@ -22,7 +22,7 @@ from countless.core.errors import BadInput, CountlessError
 from countless.core.records import versions
 from countless.deep.trainer import Trainer
 
-SCHEMA = 1
+SCHEMA = 2
 STATE = "state.json"
 
 

@@ -79,8 +79,9 @@ class Learner:
         """A batch on the device."""
         move = self.device.tensor
         return Tensors(
-            observations=self.device.observations(batch.observations),
-            next_observations=self.device.observations(batch.next_observations),
+            both=self.device.observations(
+                np.concatenate((batch.observations, batch.next_observations))
+            ),
             next_frames=move(batch.next_observations[:, -1].astype(np.float32)),
             actions=move(batch.actions),
             extrinsic=move(batch.extrinsic),

@@ -21,16 +21,23 @@ from countless.deep.network import TINY, Network
 
 
 class Tensors(NamedTuple):
-    """A batch on the device: observations (B, history, ...), frames (B, ...), the rest (B,)."""
+    """A batch on the device: frames (B, ...), the rest (B,), but for the observations."""
 
-    observations: Tensor
-    next_observations: Tensor
+    both: Tensor  # (2 B, history, ...): each S_t, then each S_t+1; one pass sees all of them
     next_frames: Tensor  # the newest of each next observation, in its own units
     actions: Tensor
     extrinsic: Tensor
     intrinsic: Tensor
     returns: Tensor
     done: Tensor
+
+    @property
+    def observations(self) -> Tensor:
+        return self.both[: len(self.actions)]
+
+    @property
+    def next_observations(self) -> Tensor:
+        return self.both[len(self.actions) :]
 
 
 @dataclass(frozen=True)
@@ -73,8 +80,9 @@ def compute_targets(target: Network, batch: Tensors, config: DeepConfig) -> Targ
     learns_sr = config.sr == "on" and config.w_sr > 0.0
     anew = config.bonus == "sr" and config.bonus_from == "sampled"
     now_too = anew or (learns_sr and config.sr_target == "current")
-    raw_next, phi_next = target.features(batch.next_observations)
-    raw, phi = target.features(batch.observations) if now_too else (raw_next, phi_next)
+    size = len(batch.actions) if now_too else 0
+    raws, phis = target.features(batch.both if now_too else batch.next_observations)
+    raw, raw_next, phi, phi_next = raws[:size], raws[size:], phis[:size], phis[size:]
     intrinsic = batch.intrinsic
     if anew:
         fresh = sr_bonus(torch.linalg.vector_norm(target.psi(raw, phi), target.norm, 1))

@@ -175,15 +175,24 @@ class Decoder(nn.Module):
         x = self.spread(self.after(factors * embedded)).relu()
         if len(self.start) == 1:
             return self.out(x).view(-1, *self.frame_shape)  # type: ignore[no-any-return]
-        x = x.view(-1, *self.start)
+        channels, *sides = self.start
+        x = x.view(-1, *sides, channels).permute(0, 3, 1, 2)
         for i, layer in enumerate(self.up):
             assert isinstance(layer, nn.ConvTranspose2d)
-            x = deconvolve(layer, x, 1 if self.one and i == len(self.up) - 1 else None)
-            x = F.relu_(x) if self.relu else x
+            x = deconvolve(layer, x, 1 if self.one and i == len(self.up) - 1 else None, self.relu)
         return deconvolve(self.last, x).squeeze(1)
 
 
-def deconvolve(layer: nn.ConvTranspose2d, x: Tensor, channels: int | None = None) -> Tensor:
+class FlattenLast(nn.Module):
+    """(B, C, H, W) to (B, H W C): channels lie last in memory, so nothing is moved."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def deconvolve(
+    layer: nn.ConvTranspose2d, x: Tensor, channels: int | None = None, relu: bool = False
+) -> Tensor:
     """What `layer` gives, or only its first `channels`; with a stride, faster on a CPU than as such.
 
     With stride s and kernel q s, place s i + a is the sum over j of x[i - j] w[s j + a]: a
@@ -194,12 +203,14 @@ def deconvolve(layer: nn.ConvTranspose2d, x: Tensor, channels: int | None = None
     assert layer.bias is not None
     bias = layer.bias[:channels]
     if stride == 1 or kernel % stride or padding % stride:
-        return F.conv_transpose2d(x, weight, bias, stride, padding)
+        whole = F.conv_transpose2d(x, weight, bias, stride, padding)
+        return F.relu_(whole) if relu else whole
     taps, (inputs, outputs) = kernel // stride, weight.shape[:2]
     weight = weight.reshape(inputs, outputs, taps, stride, taps, stride).flip(2, 4)
     weight = weight.permute(3, 5, 1, 0, 2, 4).reshape(-1, inputs, taps, taps)
     weight = weight.contiguous(memory_format=torch.channels_last)
     parts = F.conv2d(x, weight, bias.repeat(stride**2), padding=taps - 1 - padding // stride)
+    parts = F.relu_(parts) if relu else parts  # before it is a view of views
     size, _, height, width = parts.shape
     parts = parts.permute(0, 2, 3, 1).reshape(size, height, width, stride, stride, outputs)
     whole = parts.transpose(2, 3).reshape(size, height * stride, width * stride, outputs)
@@ -228,7 +239,7 @@ def _encoder(
     for layer in layers:
         modules.append(nn.Conv2d(layer.in_shape[0], layer.out_shape[0], *layer.window))
         modules.append(nn.ReLU(inplace=True))
-    modules.append(nn.Flatten())
+    modules.append(FlattenLast() if layers else nn.Flatten())
     inputs = prod(layers[-1].out_shape) if layers else config.history * prod(spec.frame_shape)
     for units in (*sizes.hidden, sizes.features):
         out = _scaled(units, config.width)
