@@ -127,6 +127,16 @@ def test_version_and_help(capsys):
         assert "--json" in capsys.readouterr().out
 
 
+def test_help_does_not_wait_for_slow_packages():
+    code = (
+        "import sys\nfrom countless.cli.main import main\n"
+        "try:\n    main(['run', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'numpy', 'numba', 'torch', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_help_names_every_experiment(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])

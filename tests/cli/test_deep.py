@@ -57,7 +57,7 @@ def test_a_run_and_the_same_again(capsys, tmp_path):
     arguments = [*RUN, "--frames", "100", "-o", str(tmp_path)]
     code, out, err = call(capsys, *arguments)
     assert code == 0, err
-    assert "dqn-mmc-sr in deepsea-5: 100 frames (paper)" in out
+    assert "dqn-mmc-sr in deepsea-5: 100 frames, variant paper" in out
     assert "mean of last 100" in out
     folder = tmp_path / "dqn-mmc-sr" / "deepsea-5" / "seed-0"
     assert (folder / "finished.json").exists()

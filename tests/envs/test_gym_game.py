@@ -10,7 +10,7 @@ from gymnasium import spaces
 from countless.core.errors import BadInput
 from countless.envs import MDPEnv, build_mdp
 from countless.envs.atari import AtariGame, shrink
-from countless.envs.games import MDP_STEPS, game_label, make_game
+from countless.envs.games import MDP_STEPS, game_label, make_game, one_name
 from countless.envs.gym_game import GymGame
 
 
@@ -149,7 +149,8 @@ def test_episodes_differ_and_seeds_differ():
     ("env", "message"),
     [
         (Shown(box(9, 9), images(9, 9), spaces.Box(0, 1, (2,))), "actions must be discrete"),
-        (Shown(spaces.Tuple([spaces.Discrete(2)]), [(0,)]), "observations must be images"),
+        (Shown(spaces.Text(5), ["word"]), "Shown: observations must be images"),
+        (Shown(spaces.Dict(said=spaces.Text(5)), [{"said": "a"}]), "observations must be images"),
     ],
 )
 def test_what_cannot_be_a_game(env, message):
@@ -159,8 +160,7 @@ def test_what_cannot_be_a_game(env, message):
 
 def test_names_of_gymnasium_are_gymnasiums():
     # There is an Atari game of that name too.
-    with pytest.raises(BadInput, match="Blackjack-v1: observations must be"):
-        make_game("Blackjack-v1", 0)
+    assert isinstance(make_game("Blackjack-v1", 0), GymGame)
     assert isinstance(make_game("Blackjack", 0), AtariGame)
     with pytest.raises(BadInput, match="Pendulum-v1: actions must be discrete"):
         make_game("Pendulum-v1", 0)
@@ -189,7 +189,90 @@ def test_an_mdp_file(tmp_path):
 
 
 def test_labels_can_be_folders():
-    assert game_label("ALE/Pong-v5") == "ALE-Pong-v5"
+    assert game_label("countless/DeepSea-v0") == "countless-DeepSea-v0"
+    assert game_label("minigrid:MiniGrid-Empty-8x8-v0") == "minigrid-MiniGrid-Empty-8x8-v0"
+
+
+def test_a_game_has_one_name():
+    spellings = ("MontezumaRevenge", "montezuma_revenge", "ALE/MontezumaRevenge-v5")
+    assert {one_name(spelling) for spelling in spellings} == {"MontezumaRevenge"}
+    assert one_name("Blackjack-v1") == "Blackjack-v1"
+    assert one_name("blackjack") == "Blackjack"
+
+
+def test_observations_of_several_parts_are_one_vector():
+    space = spaces.Dict(
+        grid=box(3, 3, 2), heading=spaces.Discrete(4, start=1), speed=spaces.Box(-1, 1, (2,)),
+        said=spaces.Text(9), keys=spaces.MultiBinary(2), dice=spaces.MultiDiscrete([2, 3]),
+    )  # fmt: skip
+    grid = np.arange(18, dtype=np.uint8).reshape(3, 3, 2)
+    seen = {
+        "grid": grid, "heading": 2, "speed": np.array([0.5, -1.0], np.float32), "said": "go",
+        "keys": np.array([0, 1], np.int8), "dice": np.array([1, 0]),
+    }  # fmt: skip
+    game = GymGame(Shown(space, [seen]), 0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((18 + 4 + 2 + 2 + 5,), np.float32, False)
+    parts = {
+        "dice": [0, 1, 1, 0, 0], "grid": list(range(18)), "heading": [0, 1, 0, 0],
+        "keys": [0, 1], "speed": [0.5, -1.0],
+    }  # fmt: skip
+    expected = [number for key in space.spaces for number in parts.get(key, [])]
+    assert game.reset().tolist() == expected
+    pair = GymGame(Shown(spaces.Tuple([spaces.Discrete(2), spaces.Discrete(3)]), [(1, 0)]), 0)
+    assert pair.reset().tolist() == [0, 1, 1, 0, 0]
+
+
+def test_a_large_image_among_the_parts_is_the_frame():
+    seen = images(60, 60, 3)
+    space = spaces.Dict(camera=box(60, 60, 3), heading=spaces.Discrete(4))
+    game = GymGame(Shown(space, [{"camera": seen[0], "heading": 0}]), 0)
+    alone = GymGame(Shown(box(60, 60, 3), seen), 0)
+    assert (game.frame_shape, game.pixels) == ((84, 84), True)
+    np.testing.assert_array_equal(game.reset(), alone.reset())
+
+
+@pytest.mark.parametrize("high", [1.0, 255.0])
+def test_images_of_floats_become_levels(high):
+    seen = images(20, 30, 3)
+    space = spaces.Box(0.0, high, (20, 30, 3), np.float32)
+    game = GymGame(Shown(space, seen.astype(np.float32) * np.float32(high / 255)), 0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((20, 30), np.uint8, True)
+    np.testing.assert_array_equal(game.reset(), GymGame(Shown(box(20, 30, 3), seen), 0).reset())
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Box(-1.0, 1.0, (9, 9), np.float32),
+        spaces.Box(0.0, 1.0, (9, 3), np.float32),
+        spaces.Box(0.0, 1.0, (10, 10, 6), np.float32),
+        spaces.Box(0, 1, (10, 10, 4), np.bool_),
+    ],
+)
+def test_arrays_that_are_no_images_are_vectors(space):
+    seen = space.sample()
+    game = GymGame(Shown(space, [seen]), 0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((seen.size,), np.float32, False)
+    np.testing.assert_array_equal(game.reset(), seen.ravel().astype(np.float32))
+
+
+def test_bytes_are_levels():
+    seen = images(128)
+    game = GymGame(Shown(box(128), seen), 0)
+    assert (game.frame_shape, game.dtype, game.pixels) == ((128,), np.uint8, True)
+    np.testing.assert_array_equal(game.reset(), seen[0])
+
+
+def test_a_module_may_be_named_that_registers_the_id():
+    pytest.importorskip("minigrid")
+    game = make_game("minigrid:MiniGrid-Empty-8x8-v0", 0)
+    assert game.frame_shape == (4 + 7 * 7 * 3,)
+    assert game.reset()[:4].sum() == 1.0
+    assert game.screen().ndim == 3
+    with pytest.raises(BadInput, match="cannot import 'no_such_module'"):
+        make_game("no_such_module:Some-v0", 0)
+    with pytest.raises(BadInput, match=r"'Some-v0'.* is written PACKAGE:Some-v0"):
+        make_game("minigrid:Some-v0", 0)
 
 
 def test_what_cannot_be_drawn_for_people():

@@ -1,6 +1,7 @@
 """Deep runs and their folders: what lies there, how they go on, stop, fail."""
 
 import json
+import shutil
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,19 @@ def test_a_finished_run_is_not_run_again(tmp_path, monkeypatch):
     fewer = run_deep(replace(one, frames=60), tmp_path)
     assert fewer.episodes == [e for e in first.episodes if e["total_frames"] <= 60]
     assert 0 < len(fewer.episodes) < len(first.episodes)
+
+
+def test_a_finished_run_without_a_checkpoint_is_not_run_over(tmp_path):
+    result = run_deep(job(frames=60), tmp_path)
+    shutil.rmtree(result.folder / "checkpoint")
+    with pytest.raises(BadInput, match="holds a run of 60 frames, but no checkpoint to go on from"):
+        run_deep(job(frames=90), tmp_path)
+    assert run_deep(job(frames=60), tmp_path).episodes == result.episodes
+
+
+def test_spellings_of_a_game_are_one_run(tmp_path):
+    spellings = ("Venture", "venture", "ALE/Venture-v5")
+    assert len({job(env=env).folder(tmp_path) for env in spellings}) == 1
 
 
 @pytest.mark.parametrize(("env", "frames"), [("deepsea-5", (70, 150)), ("Freeway", (200, 400))])

@@ -1,5 +1,8 @@
 """Several deep runs at once: memory, locks, failures."""
 
+import multiprocessing
+import signal
+
 import pytest
 
 from countless.core.errors import BadInput, CountlessError
@@ -40,3 +43,17 @@ def test_a_checkpoint_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CountlessError, match="cannot write the checkpoint"):
         checkpoint.save(tmp_path / "file" / "checkpoint", make_trainer(job()))
+
+
+def _report_blocked(queue):
+    queue.put(signal.pthread_sigmask(signal.SIG_BLOCK, []) & jobs.SIGNALS)
+
+
+def test_signals_wait_until_a_child_knows_what_to_do_with_them():
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_report_blocked, args=(queue,))
+    jobs._start(process)
+    assert queue.get(timeout=60) == jobs.SIGNALS
+    process.join()
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & jobs.SIGNALS

@@ -90,14 +90,20 @@ def result_table(results: list[DeepResult]) -> Table:
                 f"{len(result.scores):,}",
                 number(float(np.mean(last))) if last else "no episode ended",
                 number(float(np.std(last, ddof=1))) if len(last) > 1 else "-",
-                f"{result.steps_per_second:.0f}" if result.steps_per_second else "done before",
-                str(result.folder),
+                _speed(result),
             )
         )
     job = results[0].job
-    title = f"{job.agent} in {job.env}: {job.frames:,} frames ({job.config.variant})"
-    columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s", "folder")
-    return Table(title, columns, tuple(rows))
+    title = f"{job.agent} in {job.env}: {job.frames:,} frames, variant {job.config.variant}"
+    columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s")
+    folders = "\n".join(str(result.folder) for result in results)
+    return Table(title, columns, tuple(rows), note=folders)
+
+
+def _speed(result: DeepResult) -> str:
+    if result.seconds == 0.0:
+        return "done before"
+    return f"{result.steps_per_second:.0f}" if result.steps_per_second else "-"
 
 
 def _words(status: Status, config_warmup: int) -> str:

@@ -41,6 +41,9 @@ def print_table(table: Table) -> None:
         shown.add_row(*row)
     out = console()
     out.print(table.title, style="bold", markup=False)
+    # In a narrow terminal long lines go on in the next one: no column is left out.
+    whole = out.measure(shown, options=out.options.update(width=1_000)).maximum
+    out.width = max(whole, out.width)
     out.print(shown)
     if table.note:
         print_text(table.note)

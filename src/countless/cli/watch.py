@@ -25,7 +25,7 @@ def command(arguments: argparse.Namespace) -> None:
     scenes = play(trainer, arguments.epsilon, arguments.steps, arguments.seed)
     title = f"{job.agent} in {job.env}, seed {job.seed}, {trainer.frames:,} frames"
     rate = 60.0 / job.config.frame_skip
-    count = write_video(out, scenes, title, job.config.beta, rate, arguments.steps, Bars())
+    count = write_video(out, scenes, title, rate, arguments.steps, Bars())
     if arguments.json:
         print_json({"video": str(out), "steps": count})
     else:

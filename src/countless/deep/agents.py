@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from countless.bonuses.registry import bonus_names
 from countless.core.errors import BadInput, unknown_name
 from countless.core.params import check_choice, check_real
 from countless.deep.config import FIELDS, DeepConfig
@@ -89,6 +88,9 @@ def make_config(
     >>> make_config("dqn-mmc-sr", parameters={"norm": 2}).beta
     0.025
     """
+    # Imported here: `countless --help`, which shows this module, must not wait for the compiler.
+    from countless.bonuses.registry import bonus_names
+
     if agent not in AGENTS:
         raise unknown_name("deep agent", agent, AGENTS)
     given = dict(parameters or {})

@@ -10,6 +10,8 @@ import json
 import os
 import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +72,17 @@ def find(folder: Path) -> Path | None:
     return None
 
 
-def read_state(folder: Path) -> dict[str, Any]:
-    """What a checkpoint says of itself, after checking every file's sum."""
+def read_state(folder: Path, only: tuple[str, ...] = ("",)) -> dict[str, Any]:
+    """What a checkpoint says of itself, after checking the sum of every file, or of those whose
+    names begin so."""
     try:
         content = json.loads((folder / STATE).read_text())
         schema, files = content["schema"], dict(content["files"])
-        sums = {name: _checksum(folder / name) for name in files}
+        sums = {name: _checksum(folder / name) for name in files if name.startswith(only)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _damaged(folder, f"cannot be read ({error})") from None
-    for name, expected in files.items():
-        if sums[name] != expected:
+    for name, found in sums.items():
+        if found != files[name]:
             raise _damaged(folder, f"is damaged: {name} has changed since it was written")
     if schema != SCHEMA:
         raise _damaged(folder, f"is of format {schema}, this version reads {SCHEMA}")
@@ -90,8 +93,8 @@ def read_state(folder: Path) -> dict[str, Any]:
 def load(folder: Path, trainer: Trainer) -> dict[str, Any]:
     """Bring `trainer` to where a checkpoint was written; what was saved with it."""
     state = read_state(folder)
-    try:
-        load_learner(folder, trainer)
+    with _fitting(folder):
+        _load_learned(folder, trainer)
         names = [name for name in state["files"] if name.startswith("replay.")]
         trainer.replay.load_arrays(
             {
@@ -102,20 +105,35 @@ def load(folder: Path, trainer: Trainer) -> dict[str, Any]:
         for i, actor in enumerate(trainer.actors):
             actor.set_state(_load_arrays(folder / f"env.{i}"))
         trainer.waiting.set_state(_load_arrays(folder / "waiting"))
-        if trainer.plugged is not None:
-            trainer.plugged.set_state(_load_arrays(folder / "bonus"))
         trainer.set_counters(state["counters"])
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise _damaged(folder, f"does not fit this agent ({error})") from None
     return state
 
 
-def load_learner(folder: Path, trainer: Trainer) -> None:
-    """Only what was learned."""
+def load_learned(folder: Path, trainer: Trainer) -> dict[str, Any]:
+    """Only what was learned, to look at; the replay is not even read."""
+    state = read_state(folder, only=("network", "target", "optimiser", "bonus"))
+    with _fitting(folder):
+        _load_learned(folder, trainer)
+        trainer.frames = int(state["counters"]["frames"])
+    return state
+
+
+def _load_learned(folder: Path, trainer: Trainer) -> None:
     names = ("network", "target", "optimiser")
     trainer.learner.load_tensors(
         {name: load_file(folder / f"{name}.safetensors") for name in names}
     )
+    if trainer.plugged is not None:
+        trainer.plugged.set_state(_load_arrays(folder / "bonus"))
+
+
+@contextmanager
+def _fitting(folder: Path) -> Iterator[None]:
+    """What goes wrong within is the checkpoint's fault."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise _damaged(folder, f"does not fit this agent ({error})") from None
 
 
 def _damaged(folder: Path, what: str) -> BadInput:

@@ -35,7 +35,6 @@ class View:
     """What the network says of one observation and action."""
 
     q: Floats
-    sr_norm: float
     prediction: Floats | None
 
 
@@ -115,14 +114,13 @@ class Learner:
 
     @torch.inference_mode()
     def look(self, observation: NDArray[Any], action: int) -> View:
-        """Values, ||psi|| under the target network and the predicted next frame."""
+        """Values and the predicted next frame."""
         seen = self.device.observations(observation[None])
         _, phi = self.network.features(seen)
         taken = torch.tensor([action], device=self.device.torch)
         net = self.network
         return View(
             q=as_numpy(net.q(phi))[0],
-            sr_norm=float(self.target.sr_norm(seen)[0]) if net.sr_head is not None else 0.0,
             prediction=as_numpy(net.predict(phi, taken))[0] if net.decoder is not None else None,
         )
 

@@ -24,10 +24,18 @@ class Plugged:
         self.bonus, self._images = bonus, images
 
     def observe(self, actors: Sequence[Actor]) -> NDArray[Any]:
-        """The bonus of each environment's observation; vectors are seen without their history."""
-        seen = np.stack([actor.stack if self._images else actor.stack[-1] for actor in actors])
+        """The bonus of each environment's observation, which is learned from."""
+        seen = self._seen(actors)
         starts = np.array([actor.episode.steps == 0 for actor in actors])
         return np.asarray(self.bonus.observe(seen, starts=starts))
+
+    def compute(self, actors: Sequence[Actor]) -> NDArray[Any]:
+        """The bonus as things stand."""
+        return np.asarray(self.bonus.compute(self._seen(actors)))
+
+    def _seen(self, actors: Sequence[Actor]) -> NDArray[Any]:
+        """Vectors are seen without their history."""
+        return np.stack([actor.stack if self._images else actor.stack[-1] for actor in actors])
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         return {name: np.asarray(value) for name, value in self.bonus.state_dict().items()}

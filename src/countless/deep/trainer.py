@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,6 +21,7 @@ from countless.deep.bonus import WaitingRoom
 from countless.deep.config import DeepConfig
 from countless.deep.device import Device
 from countless.deep.learner import Learner
+from countless.deep.losses import scaled_bonus
 from countless.deep.network import Spec
 from countless.deep.plugged import plug_in
 from countless.deep.replay import DONE, FIRST, STEP, Replay
@@ -107,6 +109,16 @@ class Trainer:
         else:
             losses = self._learn()
         return Moment(self.step, self.frames, self.warm, epsilon, tuple(finished), losses)
+
+    def bonus_of(self, actor: Actor) -> float | None:
+        """What the bonus adds at the actor's observation as things stand; None without one."""
+        if self.config.bonus == "off":
+            return None
+        if self.plugged is None:
+            intrinsic = self.learner.bonuses(actor.stack[None])
+        else:
+            intrinsic = self.plugged.compute([actor])
+        return float(scaled_bonus(torch.as_tensor(intrinsic), self.config)[0])
 
     def _choose(self, epsilon: float) -> NDArray[np.int64]:
         """Epsilon-greedy; the network is asked only where it decides."""

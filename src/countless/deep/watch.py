@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT, Reporter
-from countless.deep.learner import View
 from countless.deep.trainer import Trainer
 
 Image = NDArray[np.uint8]
@@ -32,13 +32,14 @@ class Scene:
 
     screen: Image
     prediction: Image | None
-    view: View
+    value: float  # the largest q(s, a)
+    bonus: float | None  # what is added to the reward of the step
     score: float
     step: int
 
 
 def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Scene]:
-    """An episode of the agent as it stands, at most `steps` long."""
+    """An episode of the agent as it stands, at most `steps` long; nothing is learned."""
     actor, learner = trainer.actors[0], trainer.learner
     random = np.random.default_rng(seed)
     actor.begin()
@@ -46,18 +47,20 @@ def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Sc
         action = int(learner.greedy(actor.stack[None])[0])
         if random.random() < epsilon:
             action = int(random.integers(trainer.spec.actions))
-        view = learner.look(actor.stack, action)
+        view, bonus = learner.look(actor.stack, action), trainer.bonus_of(actor)
         step = actor.act(action)
         prediction = None if view.prediction is None else _levels(view.prediction, trainer)
-        yield Scene(_screen(actor, trainer), prediction, view, actor.episode.score, i + 1)
+        value, score = float(view.q.max()), actor.episode.score
+        yield Scene(_screen(actor, trainer), prediction, value, bonus, score, i + 1)
         if step.terminated or step.truncated:
             return
 
 
 def _levels(frame: NDArray[Any], trainer: Trainer) -> Image | None:
-    if not trainer.spec.pixels or frame.ndim != 2:
+    """A frame as a picture; one of a vector's levels is a row of cells."""
+    if not trainer.spec.pixels:
         return None
-    return frame.clip(0, 255).astype(np.uint8)
+    return np.atleast_2d(frame).clip(0, 255).astype(np.uint8)
 
 
 def _screen(actor: Any, trainer: Trainer) -> Image:
@@ -75,30 +78,26 @@ def write_video(
     path: Path,
     scenes: Iterator[Scene],
     title: str,
-    beta: float,
     frames_per_second: float,
     steps: int,
     reporter: Reporter = SILENT,
 ) -> int:
     """Write an MP4 of scenes; how many there were."""
-    writer: cv2.VideoWriter | None = None
     values: list[float] = []
     bonuses: list[float] = []
-    count = 0
-    with reporter.task(f"drawing {path.name}", steps) as advance:
+    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as advance:
+        writer: cv2.VideoWriter | None = None
         for scene in scenes:
-            values.append(float(scene.view.q.max()))
-            if scene.view.sr_norm > 0.0:
-                bonuses.append(beta / scene.view.sr_norm)
+            values.append(scene.value)
+            if scene.bonus is not None:
+                bonuses.append(scene.bonus)
             picture = draw(scene, values, bonuses, title)
             if writer is None:
                 writer = _open(path, picture, frames_per_second)
+                stack.callback(writer.release)  # stopped on the way, the video so far is whole
             writer.write(picture)
-            count += 1
             advance(1)
-    if writer is not None:
-        writer.release()
-    return count
+    return len(values)
 
 
 def _open(path: Path, picture: Image, frames_per_second: float) -> cv2.VideoWriter:
@@ -114,7 +113,7 @@ def draw(scene: Scene, values: list[float], bonuses: list[float], title: str) ->
     """One picture: game and prediction above, value and bonus along time below."""
     curves = [("value", "max q(s, a)", values)]
     if bonuses:
-        curves.append(("bonus", "bonus: beta / ||psi(s)||", bonuses))
+        curves.append(("bonus", "bonus, as added to the reward", bonuses))
     width = 2 * SIDE + 3 * GAP
     height = MARGIN + 18 + SIDE + GAP + len(curves) * (CURVE + 18 + GAP)
     page = np.full((height + height % 2, width + width % 2, 3), PAPER, np.uint8)
@@ -125,7 +124,7 @@ def draw(scene: Scene, values: list[float], bonuses: list[float], title: str) ->
         left = GAP + i * (SIDE + GAP)
         _write(page, name, (left, top - 6), 0.42)
         if picture is None:
-            _write(page, "none", (left + SIDE // 2 - 20, top + SIDE // 2), 0.45)
+            _write(page, "none to be drawn", (left + SIDE // 2 - 60, top + SIDE // 2), 0.45)
         else:
             page[top : top + SIDE, left : left + SIDE] = _fit(picture)
     top += SIDE + GAP

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import warnings
 from typing import Any
 
 import gymnasium
 
 from countless.core.errors import BadInput
-from countless.envs.atari import AtariGame, game_names, is_atari
+from countless.envs.atari import AtariGame, game_name, game_names, is_atari
 from countless.envs.catalog import domain_forms, make_mdp
 from countless.envs.game import Game
 from countless.envs.gym_env import MDPEnv
@@ -21,15 +22,17 @@ MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learne
 def make_game(name: str, seed: int, **protocol: Any) -> Game:
     """The game that `name` stands for; `protocol` holds options of `AtariGame`; of them
     Gymnasium ids heed `max_frames`, since an episode that does not end is never learned from.
+    `MODULE:ID` imports a module first, which registers the id.
 
     >>> make_game("deepsea-5", seed=0).frame_shape
     (5, 5)
     """
-    registered = gymnasium.registry.get(name)
-    theirs = registered is not None and "ale_py" not in str(registered.entry_point)
-    if is_atari(name) and not theirs:
+    if means_atari(name):
         return AtariGame(name, seed, **protocol)
-    if registered is not None:
+    if ":" in name:
+        _import(name)
+        name = name.rpartition(":")[2]
+    if name in gymnasium.registry:
         return GymGame(_make_env(name), seed, protocol.get("max_frames"))
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
@@ -39,7 +42,10 @@ def make_game(name: str, seed: int, **protocol: Any) -> Game:
         ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
         near = difflib.get_close_matches(name, ids, n=3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise BadInput(f"Gymnasium knows no environment {name!r}{meant}")
+        raise BadInput(
+            f"Gymnasium knows no environment {name!r}{meant}. An id that a package registers when "
+            f"it is imported is written PACKAGE:{name}"
+        )
     near = difflib.get_close_matches(name, [*game_names(), *domain_forms()], n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise BadInput(
@@ -61,6 +67,30 @@ def _make_env(name: str) -> gymnasium.Env[Any, Any]:
         raise BadInput(f"Gymnasium cannot make {name}: {error}") from None
 
 
+def means_atari(name: str) -> bool:
+    """Whether an Atari game is meant: Blackjack is one, Blackjack-v1 is Gymnasium's."""
+    registered = gymnasium.registry.get(name)
+    theirs = registered is not None and "ale_py" not in str(registered.entry_point)
+    return is_atari(name) and not theirs
+
+
+def one_name(name: str) -> str:
+    """An Atari game's name in one spelling, so that a run is found again; any other as it is.
+
+    >>> one_name("ALE/Freeway-v5"), one_name("freeway"), one_name("deepsea-5")
+    ('Freeway', 'Freeway', 'deepsea-5')
+    """
+    return game_name(name) if means_atari(name) else name
+
+
 def game_label(name: str) -> str:
     """A name that can be a folder's."""
-    return name.replace("/", "-")
+    return name.replace("/", "-").replace(":", "-")
+
+
+def _import(name: str) -> None:
+    module = name.rpartition(":")[0]
+    try:
+        importlib.import_module(module)
+    except (ImportError, ValueError) as error:
+        raise BadInput(f"{name}: cannot import {module!r} ({error})") from None

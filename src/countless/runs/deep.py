@@ -24,12 +24,13 @@ from countless.deep.learner import NonFiniteLossError
 from countless.deep.replay import bytes_needed
 from countless.deep.trainer import Finished, Moment, Trainer
 from countless.deep.writers import EpisodeLog, Events
-from countless.envs.atari import PROTOCOL, is_atari
+from countless.envs.atari import PROTOCOL
 from countless.envs.game import Game
-from countless.envs.games import game_label, make_game
+from countless.envs.games import game_label, make_game, means_atari, one_name
 from countless.runs.deep_folder import (
     LAST,
     check_folder,
+    check_nothing_is_lost,
     finished_episodes,
     locked,
     make_folder,
@@ -91,7 +92,7 @@ class DeepResult:
     folder: Path
     episodes: list[dict[str, Any]]
     seconds: float  # of this call
-    steps_per_second: float | None  # of this call
+    steps_per_second: float | None  # of this call, after the warm-up
 
     @property
     def scores(self) -> list[float]:
@@ -156,17 +157,19 @@ def _run_locked(
     kept = checkpoint.find(folder / "checkpoint")
     if kept is not None:
         checkpoint.load(kept, trainer)
+    else:
+        check_nothing_is_lost(folder)
     first = trainer.step
     with (
         closing(EpisodeLog(folder / "episodes.jsonl", keep_until=first)) as log,
         closing(Events(folder / "events", purge=first, updates=trainer.updates)) as events,
     ):
-        _go_on(job, folder, trainer, log, events, report, stop)
+        watch = _Watch(job, trainer, log.scores, report)
+        _go_on(job, folder, trainer, log, events, watch, stop)
     seconds = time.perf_counter() - began
-    steps = trainer.step - first
     mark_finished(folder, job.frames, trainer.step)
-    speed = steps / seconds if steps else None
-    return DeepResult(job, folder, read_episodes(folder, job.frames), seconds, speed)
+    episodes = read_episodes(folder, job.frames)
+    return DeepResult(job, folder, episodes, seconds, watch.steps_per_second)
 
 
 def _go_on(
@@ -175,10 +178,9 @@ def _go_on(
     trainer: Trainer,
     log: EpisodeLog,
     events: Events,
-    report: Callable[[Status], None],
+    watch: _Watch,
     stop: Callable[[], bool],
 ) -> None:
-    watch = _Watch(job, trainer, log.scores, report)
     saved = time.monotonic()
     try:
         for moment in trainer.turns(job.frames):
@@ -225,8 +227,19 @@ class _Watch:
         self._frames = self._played(trainer.frames, trainer.warm)
         self._speed = 0.0
         self._moment: Moment | None = None
+        self._learning: tuple[float, int] | None = None  # since when, from which step on
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """Of the steps that were learned from; None where there was none."""
+        if self._learning is None or self._moment is None:
+            return None
+        since, step = self._learning
+        return (self._moment.step - step) / max(time.monotonic() - since, 1e-9)
 
     def look(self, moment: Moment) -> None:
+        if self._learning is None and moment.step > 0:
+            self._learning = time.monotonic(), moment.step
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
@@ -284,7 +297,7 @@ def _check_lanes(job: DeepJob) -> None:
     """Only finished episodes are learned from: each environment's share must hold two of them."""
     c = job.config
     longest = -(-c.max_frames // c.frame_skip)
-    if is_atari(job.env) and c.lane_capacity < 2 * longest:
+    if means_atari(job.env) and c.lane_capacity < 2 * longest:
         raise BadInput(
             f"replay {c.replay:,} over {c.envs} environments is {c.lane_capacity:,} frames each, "
             f"less than two episodes of {longest:,} steps; give a larger --replay or fewer --envs"
@@ -339,9 +352,7 @@ def open_run(folder: Path) -> tuple[DeepJob, Trainer]:
     game = make_game(job.env, job.seed, **{name: getattr(config, name) for name in PROTOCOL})
     # Nothing is learned: the replay may be small.
     trainer = Trainer([game], replace(config, replay=1_000), job.device, job.seed)
-    state = checkpoint.read_state(there)
-    checkpoint.load_learner(there, trainer)
-    trainer.frames = int(state["counters"]["frames"])
+    checkpoint.load_learned(there, trainer)
     return job, trainer
 
 
@@ -365,7 +376,7 @@ def make_job(
     config = make_config(agent, variant=variant, scale=scale, parameters=parameters)
     return DeepJob(
         agent,
-        env,
+        one_name(env),
         config,
         check_seed(seed),
         FRAMES[scale] if frames is None else int(frames),

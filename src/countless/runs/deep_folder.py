@@ -31,6 +31,16 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> None:
         )
 
 
+def check_nothing_is_lost(folder: Path) -> None:
+    """A finished run that lacks its checkpoint cannot go on, and must not be run over."""
+    finished = read_json(folder / "finished.json")
+    if finished is not None:
+        raise BadInput(
+            f"{folder} holds a run of {finished['frames']:,} frames, but no checkpoint to go on "
+            "from; give another folder with --out, or remove this one to start afresh"
+        )
+
+
 def make_folder(folder: Path, identity: dict[str, Any]) -> None:
     """Make a run's folder, once all is known to be right: a refused run leaves no trace."""
     ensure_folder(folder)

@@ -25,6 +25,8 @@ from countless.runs.deep import (
     run_deep,
 )
 
+SIGNALS = {signal.SIGINT, signal.SIGTERM}
+
 
 @dataclass(frozen=True)
 class _Failed:
@@ -63,7 +65,7 @@ def run_jobs(
             process = context.Process(
                 target=_child, args=(i, job, out, threads, messages, asked), daemon=True
             )
-            process.start()
+            _start(process)
             running[i] = process
         if asked.is_set():
             waiting.clear()
@@ -71,6 +73,15 @@ def run_jobs(
             asked.set()
         _listen(messages, running, ended, report)
     return _collect(ended, asked.is_set())
+
+
+def _start(process: Any) -> None:
+    """Start a child that lets signals wait until it knows what to do with them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _check_memory_of(jobs: list[DeepJob], at_once: int) -> None:
@@ -128,6 +139,7 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
     parent = os.getppid()
     told: list[int] = []  # where all processes of a job get SIGTERM, not the parent alone
     signal.signal(signal.SIGTERM, lambda signum, frame: told.append(signum))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     settle(threads)
     try:
         result = run_deep(
