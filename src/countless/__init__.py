@@ -3,6 +3,8 @@
 import countless
 result = countless.run("sarsa-sr", "riverswim", runs=1000)
 print(result.summary)
+deep = countless.train("dqn-mmc-sr", "Freeway", scale="laptop", out="results/deep")
+print(deep.performance)
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ if TYPE_CHECKING:
     from countless.envs.catalog import make_mdp as make_mdp
     from countless.runs.run import run as run
     from countless.runs.sweep import sweep as sweep
+    from countless.runs.train import train as train
     from countless.tabular.agents import make_agent as make_agent
 
 # Imported when first used: `countless --help` must not wait for the compiler.
 _LAZY = {
     "run": "countless.runs.run",
     "sweep": "countless.runs.sweep",
+    "train": "countless.runs.train",
     "make_mdp": "countless.envs.catalog",
     "make_agent": "countless.tabular.agents",
 }
 
-__all__ = ["make_agent", "make_mdp", "run", "sweep"]
+__all__ = ["make_agent", "make_mdp", "run", "sweep", "train"]
 
 
 def __getattr__(name: str) -> Any:

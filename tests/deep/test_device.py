@@ -1,11 +1,18 @@
 """Choosing a device, and observations on their way there."""
 
+import subprocess
+
 import numpy as np
 import pytest
 import torch
 
 from countless.core.errors import BadInput
-from countless.deep.device import Device, available, make_device
+from countless.deep import device
+from countless.deep.agents import make_config
+from countless.deep.device import PRECISIONS, Device, available, make_device
+from countless.deep.learner import Learner
+from countless.deep.network import Spec
+from countless.deep.replay import Batch
 
 
 @pytest.mark.parametrize("history", [1, 3, 4])
@@ -36,7 +43,36 @@ def test_devices_by_name():
 
 def test_mixed_precision_computes_in_bfloat16():
     layer = torch.nn.Linear(4, 4)
-    with make_device("cpu", precision="bfloat16").autocast():
+    with Device(precision="bfloat16").autocast():
         assert layer(torch.ones(1, 4)).dtype == torch.bfloat16
-    with make_device("cpu").autocast():
+    with Device().autocast():
         assert layer(torch.ones(1, 4)).dtype == torch.float32
+
+
+@pytest.mark.parametrize(("code", "works"), [(0, True), (1, False), (-4, False)])
+def test_a_cpu_that_cannot_do_bfloat16_is_found_out(monkeypatch, code, works):
+    done = subprocess.CompletedProcess([], code)
+    monkeypatch.setattr(device.subprocess, "run", lambda *arguments, **more: done)
+    device._try_bfloat16.cache_clear()
+    if works:
+        assert make_device("cpu", "bfloat16").precision == "bfloat16"
+    else:
+        with pytest.raises(BadInput, match="bfloat16 does not work on this CPU"):
+            make_device("cpu", "bfloat16")
+    device._try_bfloat16.cache_clear()
+
+
+def test_learning_in_mixed_precision_is_learning_rounded():
+    """Layers too small for the matrix units that some virtual machines forbid."""
+    config = make_config("dqn-mmc-sr", parameters={"width": 0.0625, "history": 2})
+    spec = Spec((4,), 3, pixels=False)
+    random = np.random.default_rng(0)
+    frames = random.random((2, 8, 2, 4), dtype=np.float32)
+    numbers = [random.random(8).astype(np.float32) for _ in range(3)]
+    batch = Batch(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
+    exact, mixed = (Learner(spec, config, Device(precision=p), 0) for p in PRECISIONS)
+    rounded = mixed.update(batch)
+    for name, value in exact.update(batch).items():
+        assert float(rounded[name]) == pytest.approx(float(value), rel=0.05, abs=1e-4)
+    for ours, theirs in zip(exact.network.parameters(), mixed.network.parameters(), strict=True):
+        assert ours.dtype == theirs.dtype == torch.float32

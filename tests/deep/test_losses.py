@@ -1,6 +1,7 @@
 """The losses against linear algebra and by hand; which gradients flow where."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_a_bonus_evaluated_anew_is_that_of_the_target_at_the_current_state():
 def test_total_reward(settings, expected):
     extrinsic = torch.tensor([0.5, -4.0, 7.0])
     intrinsic = torch.tensor([0.1, 1.0, 1000.0])
-    config = make_config("dqn-mmc-sr", parameters={"beta": 0.05} | settings)
+    config = make_config("dqn-mmc-sr", parameters=settings)
     torch.testing.assert_close(total_reward(extrinsic, intrinsic, config), torch.tensor(expected))
 
 
@@ -216,8 +217,13 @@ SPEC = Spec((84, 84), 6, True)
 
 def real(**parameters):
     """A network, its target and a batch: the shared parts are always the same ones."""
-    settings = {"width": 0.0625, "history": 2, "w_sr": 7.0, "w_reconstruction": 0.01} | parameters
-    config = make_config("dqn-mmc-sr", parameters=settings)
+    weights = {"w_sr": 7.0, "w_reconstruction": 0.01} | {
+        name: value for name, value in parameters.items() if name.startswith("w_")
+    }
+    settings = {"width": 0.0625, "history": 2} | {
+        name: value for name, value in parameters.items() if not name.startswith("w_")
+    }
+    config = replace(make_config("dqn-mmc-sr", parameters=settings), **weights)
     network, target = Network(SPEC, config), Network(SPEC, config)
     torch.manual_seed(0)
     for net in (network, target):

@@ -184,7 +184,7 @@ def build_parser() -> argparse.ArgumentParser:
     watch.add_argument("--steps", type=int, default=1_000, help="at most (default: 1,000)")
     watch.add_argument("--epsilon", type=float, default=0.01, help="default: 0.01")
     watch.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
-    add_out(watch, None, "the video (default: watch.mp4 in the run's folder)")
+    add_out(watch, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
 
     command("doctor", "what is installed, and how fast it runs here")
     return parser
@@ -193,7 +193,9 @@ def build_parser() -> argparse.ArgumentParser:
 def _agent_and_env(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", metavar="AGENT", help="countless list agents")
     parser.add_argument(
-        "env", metavar="ENV", help="countless list envs; or an .mdp file; or a Gymnasium id"
+        "env",
+        metavar="ENV",
+        help="countless list envs; an .mdp file; a Gymnasium id, or PACKAGE:ID; deep: an Atari game",
     )
 
 

@@ -33,11 +33,13 @@ def add_study_options(parser: argparse.ArgumentParser, runs: int) -> None:
     )
 
 
-def add_out(parser: argparse.ArgumentParser, default: str | None, text: str) -> None:
+def add_out(
+    parser: argparse.ArgumentParser, default: str | None, text: str, metavar: str = "FOLDER"
+) -> None:
     """-o / --out FOLDER."""
     note = f" (default: {default})" if default else ""
     parser.add_argument(
-        "-o", "--out", type=Path, default=default, metavar="FOLDER", help=text + note
+        "-o", "--out", type=Path, default=default, metavar=metavar, help=text + note
     )
 
 

@@ -53,6 +53,13 @@ VARIANTS: dict[str, dict[str, Any]] = {"paper": {}, "authors": AUTHORS}
 # The beta of the paper for each norm; any other norm takes the first.
 BETAS = {1.0: 0.05, 2.0: 0.025}
 
+# What a parameter is part of: where that is off, the parameter would change nothing.
+PARTS = {
+    "bonus": ("beta", "bonus_from", "bonus_limit", "bonus_batch", "warmup_bonus", "clip_total"),
+    "sr": ("sr_input", "sr_target", "w_sr"),
+    "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
+}
+
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
         "network": "auto-nature", "width": 0.25, "replay": 5_000, "warmup": 400, "target_period": 400,
@@ -108,4 +115,12 @@ def make_config(
     if given.get("bonus", "sr") != "sr" and "sr" not in given:
         # Without its bonus the SR is not needed either (the paper's ablation drops both).
         settings["sr"] = "off"
+    _check_effect(agent, settings, given)
     return DeepConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))
+
+
+def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
+    for part, names in PARTS.items():
+        for name in names:
+            if name in given and settings.get(part, "on") == "off":
+                raise BadInput(f"{name} changes nothing: {part} is off in this {agent}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -111,12 +114,29 @@ def make_device(name: str, precision: str = "float32", compile: bool = False) ->
         raise BadInput(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     there = available()
     if name == "auto":
-        return Device(there[-1], precision, compile)
+        name = there[-1]
     if name.partition(":")[0] not in {other.partition(":")[0] for other in there} or (
         ":" in name and name not in there
     ):
         raise BadInput(f"there is no device {name!r} here; there is {', '.join(there)}")
+    if name == "cpu" and precision == "bfloat16":
+        _try_bfloat16()
     return Device(name, precision, compile)
+
+
+@cache
+def _try_bfloat16() -> None:
+    """See that this CPU does what it announces: a virtual machine may forbid it, deadly so."""
+    code = (
+        "import torch\n"
+        "with torch.autocast('cpu', dtype=torch.bfloat16):\n"
+        "    torch.nn.Linear(784, 128)(torch.rand(32, 784)).sum().backward()"
+    )
+    if subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode:
+        raise BadInput(
+            "bfloat16 does not work on this CPU; use float32, or set the environment variable "
+            "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 where only its matrix unit (AMX) is out of reach"
+        )
 
 
 def available() -> list[str]:

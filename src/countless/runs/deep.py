@@ -18,6 +18,7 @@ from countless.core.memory import available_memory
 from countless.core.records import read_json
 from countless.core.seeding import check_seed, derived_seed
 from countless.deep import checkpoint
+from countless.deep.agents import FRAMES, make_config
 from countless.deep.config import DeepConfig
 from countless.deep.device import Device, make_device
 from countless.deep.learner import NonFiniteLossError
@@ -371,8 +372,6 @@ def make_job(
     label: str = "",
 ) -> DeepJob:
     """A job by name; frames not given are the scale's."""
-    from countless.deep.agents import FRAMES, make_config
-
     config = make_config(agent, variant=variant, scale=scale, parameters=parameters)
     return DeepJob(
         agent,

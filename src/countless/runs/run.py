@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from countless.analysis.statistics import Summary, summarise
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
+from countless.deep.agents import AGENTS as DEEP_AGENTS
 from countless.envs.catalog import make_mdp, paper_domain
 from countless.envs.mdp import MDP
 from countless.runs.study import Study, complete, default_steps
@@ -74,6 +75,8 @@ def run(
     >>> len(result.returns)
     10
     """
+    if agent in DEEP_AGENTS:
+        raise BadInput(f"{agent} is a deep agent: countless.train runs it")
     mdp = make_mdp(env) if isinstance(env, str) else env
     name = env if isinstance(env, str) else env.name
     if isinstance(agent, str):

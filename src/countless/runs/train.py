@@ -1,0 +1,41 @@
+"""One deep agent in one environment: what `countless.train` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from countless.deep.agents import require_deep
+
+if TYPE_CHECKING:
+    from countless.runs.deep import DeepResult, Status
+
+
+def train(
+    agent: str,
+    env: str,
+    *,
+    out: Path | str,
+    seed: int = 0,
+    frames: int | None = None,
+    scale: str = "paper",
+    device: str = "auto",
+    threads: int = 1,
+    report: Callable[[Status], None] = lambda status: None,
+    **parameters: Any,
+) -> DeepResult:
+    """Run a deep agent in a folder under `out`, or go on with it there, as `countless run` does.
+
+    `parameters` are the fields of `DeepConfig`; frames not given are the scale's. `report` gets a
+    `Status` twice a second.
+    """
+    require_deep()
+    from countless.deep.device import settle
+    from countless.runs.deep import make_job, run_deep
+
+    settle(threads)
+    job = make_job(
+        agent, env, seed=seed, frames=frames, scale=scale, device=device, parameters=parameters
+    )
+    return run_deep(job, Path(out), report=report)
