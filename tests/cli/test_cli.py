@@ -103,11 +103,12 @@ def test_diagnose(capsys, tmp_path):
     assert content["parameters"] == {"eta": 0.05, "norm": 2.0}
     assert content["rank_correlation"]["states"] > 0.8
     assert len(content["visits"]) == len(content["bonuses"]) == 104
-    assert (tmp_path / "sr-norm-fourrooms.png").is_file()
+    assert (tmp_path / "sr-norm-fourrooms-eta=0.05-norm=2.png").is_file()
     code, out, _ = call(capsys, *arguments)
     assert code == 0
     assert "rank correlation of bonus and rarity" in out
     assert str(tmp_path / "sr-norm-fourrooms.png") in out
+    assert (tmp_path / "sr-norm-fourrooms.png").is_file()
 
 
 def test_doctor(capsys):

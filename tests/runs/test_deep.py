@@ -116,6 +116,17 @@ def test_every_variant_runs_and_goes_on(tmp_path, parameters):
     assert len(again.episodes) >= 12
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_same_seed_gives_the_same_bits(tmp_path, threads):
+    torch.set_num_threads(threads)
+    one = job(env="Freeway", frames=160, width=0.25, network="nature")
+    first, again = (run_deep(one, tmp_path / name) for name in ("first", "again"))
+    assert tensors(first.folder) == tensors(again.folder)
+    assert first.episodes == again.episodes
+    other = run_deep(replace(one, seed=1), tmp_path / "first")
+    assert tensors(other.folder) != tensors(first.folder)
+
+
 def test_what_lies_in_the_folder(tmp_path):
     result = run_deep(job(frames=700), tmp_path)
     names = {path.name for path in result.folder.iterdir()}

@@ -85,6 +85,10 @@ def _table(diagnosis: Diagnosis) -> Table:
         f"{diagnosis.view}: {(visits > 0).sum()} of {len(visits)} states visited",
         ("state", "visits", "bonus"),
         rows,
-        note=f"rank correlation of bonus and rarity: {diagnosis.over_states:.3f} over the states at "
-        f"the end, {diagnosis.over_walk:.3f} along the walk (1: orders them as counts do)",
+        note=f"rank correlation of bonus and rarity: {_told(diagnosis.over_states)} over the states "
+        f"at the end, {_told(diagnosis.over_walk)} along the walk (1: orders them as counts do)",
     )
+
+
+def _told(correlation: float) -> str:
+    return "undefined (all the same)" if math.isnan(correlation) else f"{correlation:.3f}"

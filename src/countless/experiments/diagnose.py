@@ -147,7 +147,12 @@ def diagnose(
 
 def draw(diagnosis: Diagnosis, folder: Path) -> Path:
     """Write the maps; the path of the PNG."""
-    stem = ensure_folder(folder) / f"{diagnosis.bonus_name}-{diagnosis.env.replace('/', '-')}"
+    settings = [
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in diagnosis.parameters.items()
+    ]
+    name = "-".join([diagnosis.bonus_name, diagnosis.env, *settings]).replace("/", "-")
+    stem = ensure_folder(folder) / name
     title = f"{diagnosis.bonus_name} in {diagnosis.env}, random walk of {diagnosis.steps:,} steps"
     draw_diagnosis(
         stem, diagnosis.layout, diagnosis.visits, diagnosis.bonus, title, diagnosis.over_states

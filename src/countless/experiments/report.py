@@ -11,10 +11,11 @@ INTRODUCTION = (
     "The norm of the successor representation (SR), while it is being learned, says how often a "
     "state was visited, so its inverse is an exploration bonus (Machado, Bellemare & Bowling, "
     "“Count-Based Exploration with the Successor Representation”, AAAI 2020). This page "
-    "sets the paper's tabular results beside a replay of the released code's random draws and beside "
-    "many fresh, independent runs. Every return is undiscounted, over 5,000 steps of learning; the "
-    "SD is the sample standard deviation; the IQM is the mean of the middle half; intervals are "
-    "bootstrap intervals of the mean (above 20,000 runs, normal ones)."
+    "sets the paper's results beside ours: tabular ones beside a replay of the released code's "
+    "random draws and many fresh, independent runs, deep ones beside whatever was run, at the scale "
+    "that is named there. A tabular return is undiscounted, over 5,000 steps of learning; the SD is "
+    "the sample standard deviation; the IQM is the mean of the middle half; intervals are bootstrap "
+    "intervals of the mean (above 20,000 runs, normal ones)."
 )
 
 
