@@ -23,6 +23,7 @@ from countless.runs.deep_folder import LAST
 from countless.runs.jobs import run_jobs
 
 OUT = Path("results/deep")
+WIDE = 130  # columns that a bar and all words take
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -106,14 +107,18 @@ def _speed(result: DeepResult) -> str:
     return f"{result.steps_per_second:.0f}" if result.steps_per_second else "-"
 
 
-def _words(status: Status, config_warmup: int) -> str:
+def _words(status: Status, warmup: int, narrow: bool = False) -> str:
+    """How a run stands; where there is little room, without what the percentage tells."""
     if status.frames == 0:
-        return f"warm-up {100 * status.warm // config_warmup}%"
-    score = "-" if status.mean_score is None else f"{status.mean_score:,.1f}"
-    bonus = "" if status.bonus is None else f", bonus {status.bonus:.3g}"
+        return f"warm-up {100 * status.warm // warmup}%"
+    score = "-" if status.mean_score is None else number(status.mean_score)
+    bonus = "" if status.bonus is None else f", bonus {status.bonus:.2g}"
+    speed, epsilon = f"{status.frames_per_second:,.0f}", f"ε {status.epsilon:.2f}"
+    if narrow:
+        return f"{speed} frames/s, {status.episodes} ep., last {LAST}: {score}, {epsilon}{bonus}"
     return (
-        f"{status.frames:,} frames, {status.frames_per_second:,.0f}/s, {status.episodes} episodes, "
-        f"last {LAST}: {score}, ε {status.epsilon:.2f}{bonus}"
+        f"{status.frames:,} frames, {speed}/s, {status.episodes} episodes, last {LAST}: {score}, "
+        f"{epsilon}{bonus}"
     )
 
 
@@ -124,15 +129,17 @@ def progress(jobs: list[DeepJob]) -> Iterator[Callable[[Status], None]]:
     if not sys.stderr.isatty():
         yield _lines(jobs, warmup)
         return
+    console = Console(stderr=True)
+    narrow = console.width < WIDE
+    bar = () if narrow else (BarColumn(bar_width=20),)
     bars = Progress(
         TextColumn("seed {task.fields[seed]}"),
-        BarColumn(bar_width=20),
+        *bar,
         TextColumn("{task.percentage:3.0f}%"),
         TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
+        *(() if narrow else (TimeElapsedColumn(), TextColumn("left"))),
+        TimeRemainingColumn(compact=narrow),
+        console=console,
         transient=True,
     )
     tasks = {job.seed: bars.add_task("starting", total=job.frames, seed=job.seed) for job in jobs}
@@ -140,7 +147,7 @@ def progress(jobs: list[DeepJob]) -> Iterator[Callable[[Status], None]]:
         yield lambda status: bars.update(
             tasks[status.job.seed],
             completed=min(status.frames, jobs[0].frames),
-            description=_words(status, warmup),
+            description=_words(status, warmup, narrow),
         )
 
 
