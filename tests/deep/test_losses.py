@@ -196,6 +196,14 @@ def test_total_reward(settings, expected):
     torch.testing.assert_close(total_reward(extrinsic, intrinsic, config), torch.tensor(expected))
 
 
+def test_the_released_code_clips_the_sum_alone():
+    config = make_config("dqn-mmc-sr", variant="authors")
+    lost = torch.tensor([-1.0, -1.0, -5.0])
+    bonus = sr_bonus(torch.tensor([0.02, 0.0, 0.5]))  # beta is 0.025
+    expected = torch.tensor([-1 + 1.25, 1.0, -0.95])
+    torch.testing.assert_close(total_reward(lost, bonus, config), expected)
+
+
 def test_where_psi_is_zero_the_bonus_is_finite():
     bonus = sr_bonus(torch.tensor([0.0, 4.0]))
     assert torch.isfinite(bonus).all()

@@ -261,10 +261,11 @@ def test_the_initial_copy():
         assert equal(learner.network.state_dict(), learner.target.state_dict()) is (switch == "on")
 
 
+@pytest.mark.parametrize("stacks", ["episode", "released"])
 @pytest.mark.parametrize("limit", ["terminal", "truncation"])
-def test_a_time_limit_ends_the_values_or_only_the_episode(limit):
+def test_a_time_limit_ends_the_values_or_only_the_episode(limit, stacks):
     game = Script(lengths=[10], rewards=[0.5], cut=[True])
-    trainer = make([game], agent="dqn-mmc", time_limit=limit, warmup=10_000)
+    trainer = make([game], agent="dqn-mmc", time_limit=limit, warmup=10_000, stacks=stacks)
     for _ in range(25):
         trainer.turn()
     batch, _ = transitions(trainer)
@@ -321,7 +322,8 @@ def test_finished_episodes_are_told():
     assert told[1].episode.score == sum(game.episodes[1]["rewards"])
     batch, _ = transitions(trainer)
     bonuses = batch.intrinsic[12:24]
-    assert told[1].episode.bonus == pytest.approx(bonuses.sum(), rel=1e-5)
+    added = np.minimum(trainer.config.beta * bonuses, 1.0)
+    assert told[1].episode.bonus == pytest.approx(added.sum(), rel=1e-5)
     assert told[1].episode.sr_norm == pytest.approx((1.0 / bonuses).sum(), rel=1e-5)
 
 

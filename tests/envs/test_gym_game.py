@@ -306,7 +306,8 @@ def test_channels_may_come_first():
     np.testing.assert_array_equal(first.reset(), last.reset())
 
 
-def test_long_episodes_of_a_gymnasium_id_are_cut():
-    game = make_game("countless/RiverSwim-v0", seed=0, max_frames=7)
+@pytest.mark.parametrize("name", ["countless/RiverSwim-v0", "riverswim"])
+def test_long_episodes_are_cut(name):
+    game = make_game(name, seed=0, max_frames=7)
     game.reset()
     assert [game.step(0).truncated for _ in range(7)] == [False] * 6 + [True]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from countless.core import memory
 from countless.core.errors import BadInput, CountlessError
@@ -275,6 +276,27 @@ def test_a_half_written_line_of_the_log_is_played_again(tmp_path):
     with (folder / "episodes.jsonl").open("a") as file:
         file.write('{"step": 1')
     assert run_deep(job(frames=150), tmp_path / "cut").episodes == whole.episodes
+
+
+def test_a_finished_run_with_a_half_written_line_is_read(tmp_path):
+    result = run_deep(job(frames=60), tmp_path)
+    with (result.folder / "episodes.jsonl").open("a") as file:
+        file.write('{"step": 61, "sco')
+    assert run_deep(job(frames=60), tmp_path).episodes == result.episodes
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_its_curves_again(tmp_path, monkeypatch):
+    def never(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "save", never)
+    with pytest.raises(KeyboardInterrupt):
+        run_deep(job(frames=60), tmp_path)
+    monkeypatch.undo()
+    result = run_deep(job(frames=60), tmp_path)
+    purged = EventAccumulator(str(result.folder / "events")).Reload()
+    steps = [event.step for event in purged.Scalars("charts/episodic_return")]
+    assert steps == [episode["step"] for episode in result.episodes]
 
 
 def test_another_configuration_in_the_folder(tmp_path):

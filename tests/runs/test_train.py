@@ -39,4 +39,8 @@ def test_parameters_without_effect_are_refused(tmp_path):
         countless.train("dqn", "deepsea-5", out=tmp_path, beta=0.1)
     with pytest.raises(BadInput, match="w_sr changes nothing: sr is off"):
         countless.train("dqn-mmc-sr", "deepsea-5", out=tmp_path, bonus="off", w_sr=2.0)
+    with pytest.raises(BadInput, match="bonus_batch changes nothing: it is of the bonus sr, not c"):
+        countless.train("dqn-counts", "deepsea-5", out=tmp_path, bonus_batch=3)
+    with pytest.raises(BadInput, match="norm changes nothing: dqn has no SR"):
+        countless.train("dqn", "deepsea-5", out=tmp_path, norm=2)
     assert not any(tmp_path.iterdir())

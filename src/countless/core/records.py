@@ -62,6 +62,17 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """JSON documents, one a line, up to a line that was not written to its end; [] without a file."""
+    documents = []
+    try:
+        for line in path.read_text().splitlines():
+            documents.append(json.loads(line))
+    except (OSError, ValueError):
+        pass
+    return documents
+
+
 def write_table(path: Path, columns: Mapping[str, Any]) -> None:
     """Columns of equal length as a Parquet file."""
     import pyarrow

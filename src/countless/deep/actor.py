@@ -18,7 +18,7 @@ class Episode:
     score: float = 0.0  # sum of the game's own rewards
     steps: int = 0
     frames: int = 0
-    bonus: float = 0.0  # sum of r_int
+    bonus: float = 0.0  # sum of what the bonus added to the rewards
     sr_norm: float = 0.0  # sum of ||psi||
 
 
@@ -54,6 +54,14 @@ class Actor:
         self.stack[-1] = step.frame
         self.first = self.across and (step.terminated or step.truncated)
         return step
+
+    def last_stack(self) -> NDArray[Any]:
+        """The stack after an episode's last step, as the replay will show it."""
+        if not self.across:
+            return self.stack
+        alone = np.zeros_like(self.stack)
+        alone[-1] = self.stack[-1]
+        return alone
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         counted = self.episode

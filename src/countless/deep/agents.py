@@ -41,6 +41,7 @@ AUTHORS: dict[str, Any] = {
     "decoder_relu": "off",
     "factor_relu": "on",
     "sr_target": "next",
+    "bonus_limit": float("inf"),
     "clip_total": "on",
     "initial_copy": "off",
     "warmup_end": "reset",
@@ -120,7 +121,14 @@ def make_config(
 
 
 def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
+    on = {part for part in PARTS if settings.get(part, "on") != "off"}
     for part, names in PARTS.items():
         for name in names:
-            if name in given and settings.get(part, "on") == "off":
+            if name in given and part not in on:
                 raise BadInput(f"{name} changes nothing: {part} is off in this {agent}")
+    bonus = settings.get("bonus", "sr")
+    for name in ("bonus_from", "bonus_batch"):
+        if name in given and bonus != "sr":
+            raise BadInput(f"{name} changes nothing: it is of the bonus sr, not {bonus}")
+    if "norm" in given and "sr" not in on and settings.get("normalise", "on") == "off":
+        raise BadInput(f"norm changes nothing: {agent} has no SR and does not normalise")

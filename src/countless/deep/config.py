@@ -14,7 +14,7 @@ NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 @dataclass(frozen=True)
 class DeepConfig:
-    """The defaults are the paper's DQN_e^MMC+SR in its own words; see docs/deep.md for each."""
+    """The defaults are the paper's DQN_e^MMC+SR; docs/deep.md says where they come from."""
 
     variant: str = choice(
         "paper", "the paper's text, or what the released code does", ("paper", "authors")
@@ -124,6 +124,10 @@ class DeepConfig:
     @property
     def lane_capacity(self) -> int:
         return self.replay // self.envs
+
+    def added(self, bonus: float) -> float:
+        """What a bonus adds to the reward."""
+        return min(self.beta * bonus, self.bonus_limit)
 
     def describe(self) -> dict[str, Any]:
         """As plain data; an infinite norm becomes the word "inf"."""

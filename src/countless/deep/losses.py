@@ -56,17 +56,12 @@ def sr_bonus(norms: Tensor) -> Tensor:
     return 1.0 / norms.clamp_min(TINY)
 
 
-def scaled_bonus(intrinsic: Tensor, config: DeepConfig) -> Tensor:
-    """What a bonus adds to the reward."""
-    return (config.beta * intrinsic).clamp_max(config.bonus_limit)
-
-
 def total_reward(extrinsic: Tensor, intrinsic: Tensor, config: DeepConfig) -> Tensor:
     """What the values learn: the (clipped) reward plus beta times the bonus."""
     reward = extrinsic.clamp(-1.0, 1.0) if config.clip_reward == "on" else extrinsic
     if config.bonus == "off":
         return reward
-    total = reward + scaled_bonus(intrinsic, config)
+    total = reward + (config.beta * intrinsic).clamp_max(config.bonus_limit)
     return total.clamp(-1.0, 1.0) if config.clip_total == "on" else total
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -21,7 +20,6 @@ from countless.deep.bonus import WaitingRoom
 from countless.deep.config import DeepConfig
 from countless.deep.device import Device
 from countless.deep.learner import Learner
-from countless.deep.losses import scaled_bonus
 from countless.deep.network import Spec
 from countless.deep.plugged import plug_in
 from countless.deep.replay import DONE, FIRST, STEP, Replay
@@ -118,7 +116,7 @@ class Trainer:
             intrinsic = self.learner.bonuses(actor.stack[None])
         else:
             intrinsic = self.plugged.compute([actor])
-        return float(scaled_bonus(torch.as_tensor(intrinsic), self.config)[0])
+        return self.config.added(float(intrinsic[0]))
 
     def _choose(self, epsilon: float) -> NDArray[np.int64]:
         """Epsilon-greedy; the network is asked only where it decides."""
@@ -148,7 +146,7 @@ class Trainer:
         slot = self.replay.append(lane, before[-1], action, step.reward, flags)
         if bonus is not None:
             self.replay.set_bonus(lane, slot, bonus)
-            actor.episode.bonus += bonus
+            actor.episode.bonus += c.added(bonus)
         elif c.bonus == "sr" and self._gives_bonus(warm):
             self.waiting.add(lane, slot, before)
             if self.waiting.full:
@@ -162,7 +160,7 @@ class Trainer:
         self._flush()
         if not actor.across:
             self.replay.append(lane, actor.stack[-1], 0, 0.0, 0)
-        tail = self.learner.value_after(actor.stack[None]) if cut else 0.0
+        tail = self.learner.value_after(actor.last_stack()[None]) if cut else 0.0
         self.replay.finish(lane, self.learner.rewards, c.gamma, tail)
         self.episodes += 1
         # An episode that began in the warm-up belongs to it.
@@ -176,7 +174,7 @@ class Trainer:
     def _flush(self) -> None:
         for lane, bonus in self.waiting.flush(self.replay):
             episode = self.actors[lane].episode
-            episode.bonus += bonus
+            episode.bonus += self.config.added(bonus)
             episode.sr_norm += 1.0 / bonus
 
     def _learn(self) -> dict[str, Tensor] | None:

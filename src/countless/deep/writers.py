@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from countless.core.records import write_text
+from countless.core.records import read_lines, write_text
 from countless.deep.trainer import Finished, Moment
 
 UPDATES_PER_EVENT = 100
@@ -17,15 +17,7 @@ class EpisodeLog:
 
     def __init__(self, path: Path, keep_until: int) -> None:
         """Open for going on at step `keep_until`: what was logged after it is played again."""
-        kept = []
-        if path.exists():
-            for line in path.read_text().splitlines():
-                try:
-                    episode = json.loads(line)
-                except ValueError:
-                    break
-                if episode["step"] <= keep_until:
-                    kept.append(episode)
+        kept = [episode for episode in read_lines(path) if episode["step"] <= keep_until]
         write_text(path, "".join(json.dumps(episode) + "\n" for episode in kept))
         self.scores = [float(episode["score"]) for episode in kept]
         self._file = path.open("a")
@@ -56,7 +48,7 @@ class Events:
         """Open for going on at step `purge`, after so many updates."""
         from torch.utils.tensorboard import SummaryWriter
 
-        self._writer = SummaryWriter(str(folder), purge_step=purge + 1 if purge else None)
+        self._writer = SummaryWriter(str(folder), purge_step=purge + 1)
         self._then, self._step, self._updates = time.monotonic(), purge, updates
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learne
 
 def make_game(name: str, seed: int, **protocol: Any) -> Game:
     """The game that `name` stands for; `protocol` holds options of `AtariGame`; of them
-    Gymnasium ids heed `max_frames`, since an episode that does not end is never learned from.
+    all others heed `max_frames`, since an episode that does not end is never learned from.
     `MODULE:ID` imports a module first, which registers the id.
 
     >>> make_game("deepsea-5", seed=0).frame_shape
@@ -37,7 +37,8 @@ def make_game(name: str, seed: int, **protocol: Any) -> Game:
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
-        return GymGame(MDPEnv(make_mdp(name)), seed, MDP_STEPS)
+        most = min(MDP_STEPS, protocol.get("max_frames", MDP_STEPS))
+        return GymGame(MDPEnv(make_mdp(name)), seed, most)
     if "/" in name or "-v" in name:
         ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
         near = difflib.get_close_matches(name, ids, n=3)

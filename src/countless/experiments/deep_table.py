@@ -100,8 +100,8 @@ class DeepTable:
         frames_told = f"{frames:,} frames (scale {made['scale']})"
         words = (
             f"Ours: mean of the last 100 episodes after {frames_told}, averaged over seeds; SD over "
-            "seeds. The paper's: 10 seeds (4 in the ablations), 100,000,000 frames. A score after "
-            "fewer frames says nothing about the paper's.",
+            "seeds. The paper's: 10 seeds (4 where a part was removed), 100,000,000 frames. A score "
+            "after fewer frames says nothing about the paper's.",
             *self.words,
             _cost_words(made["costs"]),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from countless.core.errors import BadInput
-from countless.core.records import ensure_folder, read_json, versions, write_json
+from countless.core.records import ensure_folder, read_json, read_lines, versions, write_json
 
 LAST = 100  # performance is the mean of the last 100 episodes
 
@@ -87,11 +87,7 @@ def finished_episodes(
 
 def read_episodes(folder: Path, frames: int | None = None) -> list[dict[str, Any]]:
     """The episodes of a run, those that ended within `frames`."""
-    try:
-        lines = (folder / "episodes.jsonl").read_text().splitlines()
-    except OSError:
-        return []
-    episodes = [json.loads(line) for line in lines]
+    episodes = read_lines(folder / "episodes.jsonl")
     return [e for e in episodes if frames is None or e["total_frames"] <= frames]
 
 
