@@ -3,7 +3,7 @@
 import countless
 result = countless.run("sarsa-sr", "riverswim", runs=1000)
 print(result.summary)
-deep = countless.train("dqn-mmc-sr", "Freeway", scale="laptop", out="results/deep")
+deep = countless.train("dqn-mmc-sr", "Freeway", scale="laptop")
 print(deep.performance)
 """
 

@@ -248,4 +248,4 @@ def test_stopped_sweep_keeps_what_is_finished_and_goes_on(tmp_path, number, expe
 def test_tabular_agents_refuse_options_of_deep_ones(capsys, option):
     code, _, err = call(capsys, "run", "sarsa", "riverswim", option, "1")
     assert code == 2
-    assert "sarsa is a tabular agent: give --runs, --steps and --seed" in err
+    assert "is for deep agents, sarsa is a tabular one: it takes --runs, --steps, --seed" in err

@@ -51,8 +51,11 @@ def test_stopped_on_the_way_the_video_so_far_is_whole(tmp_path):
 
 
 def test_the_scenes_are_those_of_the_game():
-    scenes = list(play(trainer("deepsea-5"), 0.0, 50, 0))
-    assert [scene.step for scene in scenes] == [1, 2, 3, 4, 5]
+    scenes = list(play(trainer("deepsea-5"), 0.0, 12, 0))
+    assert [scene.step for scene in scenes] == list(range(1, 13))
+    # Episodes of five steps, one after the other: the score begins anew.
+    assert scenes[5].score == scenes[0].score
+    assert scenes[10].score == scenes[0].score
     assert scenes[0].prediction.shape == (5, 5)
 
 

@@ -163,7 +163,7 @@ def test_tensorboard_events_have_cleanrls_keys(tmp_path):
     assert set(found) == {
         "charts/episodic_return", "charts/episodic_length", "charts/SPS", "charts/epsilon",
         "losses/td_loss", "losses/q_values", "losses/td", "losses/sr", "losses/reconstruction",
-        "bonus/mean", "bonus/sr_norm",
+        "bonus/mean", "bonus/sr_norm", "charts/active_features",
     }  # fmt: skip
     episodes = result.episodes
     returns = found["charts/episodic_return"]

@@ -30,7 +30,7 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "-"
     if abs(value) >= 1000 or value == round(value):
-        return f"{value:,.0f}"
+        return f"{value + 0.0:,.0f}"  # no minus zero
     return f"{value:.4g}"
 
 

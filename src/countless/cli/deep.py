@@ -18,11 +18,13 @@ from countless.cli.options import given_parameters
 from countless.cli.show import PLAIN_EVERY, print_json, print_table
 from countless.cli.stopping import Patience
 from countless.core.errors import BadInput
+from countless.core.params import settings_label
 from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, make_job
 from countless.runs.deep_folder import LAST
 from countless.runs.jobs import run_jobs
 
-OUT = Path("results/deep")
+OUT, SCALE = Path("results/deep"), "paper"
+COLLAPSED = 3.0  # fewer active features than that tell observations no longer apart
 WIDE = 130  # columns that a bar and all words take
 
 
@@ -33,9 +35,8 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.rng != "countless":
         raise BadInput(f"{arguments.agent} is a deep agent: --rng authors is for tabular agents")
     jobs = jobs_of(arguments)
-    results = run_patiently(
-        jobs, arguments.out or OUT, 1 if arguments.threads is None else arguments.threads
-    )
+    out = arguments.out or OUT / (arguments.scale or SCALE)
+    results = run_patiently(jobs, out, 1 if arguments.threads is None else arguments.threads)
     if arguments.json:
         print_json({"runs": [result.to_json() for result in results]})
     else:
@@ -45,8 +46,12 @@ def command(arguments: argparse.Namespace) -> None:
 def jobs_of(arguments: argparse.Namespace) -> list[DeepJob]:
     """A job a seed."""
     parameters = given_parameters(arguments)
+    # In a folder of the user's choice a run of other settings is an error, in ours it has its own.
+    label = settings_label(arguments.agent, settings=parameters) if arguments.out is None else ""
     variant = parameters.pop("variant", "paper")
-    seeds = [arguments.seed] if arguments.seeds is None else arguments.seeds
+    if arguments.seeds is not None and arguments.seed is not None:
+        raise BadInput("give --seed or --seeds, not both")
+    seeds = arguments.seeds if arguments.seeds is not None else [arguments.seed or 0]
     if len(set(seeds)) < len(seeds):
         raise BadInput(f"--seeds names a seed twice: {' '.join(map(str, seeds))}")
     return [
@@ -55,12 +60,13 @@ def jobs_of(arguments: argparse.Namespace) -> list[DeepJob]:
             arguments.env,
             seed=seed,
             frames=arguments.frames,
-            scale=arguments.scale,
+            scale=arguments.scale or SCALE,
             variant=variant,
-            device=arguments.device,
-            precision=arguments.precision,
+            device=arguments.device or "auto",
+            precision=arguments.precision or "float32",
             compile=arguments.compile,
             parameters=parameters,
+            label=label,
         )
         for seed in seeds
     ]
@@ -97,8 +103,17 @@ def result_table(results: list[DeepResult]) -> Table:
     job = results[0].job
     title = f"{job.agent} in {job.env}: {job.frames:,} frames, variant {job.config.variant}"
     columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s")
-    folders = "\n".join(str(result.folder) for result in results)
-    return Table(title, columns, tuple(rows), note=folders)
+    notes = [str(result.folder) for result in results]
+    if not all(result.scores for result in results):
+        notes.append("An episode that began in the warm-up is not counted: give more --frames.")
+    for result in results:
+        if result.active_features is not None and result.active_features < COLLAPSED:
+            notes.append(
+                f"Seed {result.job.seed}: {result.active_features:.1f} features are active in an "
+                "observation: they have collapsed, and values and bonus are nearly the same "
+                "everywhere. --norm 2 keeps them apart (docs/deep.md)."
+            )
+    return Table(title, columns, tuple(rows), note="\n".join(notes))
 
 
 def _speed(result: DeepResult) -> str:

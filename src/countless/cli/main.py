@@ -18,8 +18,10 @@ from countless.cli.options import (
     add_out,
     add_study_options,
 )
-from countless.cli.stopping import Terminated, terminate
+from countless.cli.stopping import Interrupt, Terminated, terminate
 from countless.core.errors import BadInput, CountlessError
+from countless.deep.agents import AGENTS as DEEP_AGENTS
+from countless.tabular.agents import AGENTS
 
 EPILOG = """\
 examples:
@@ -59,8 +61,8 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput(f"{message} (see {self.prog} --help)")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; with an agent, only its options, for its help."""
     parser = _Parser(
         prog="countless",
         description="Count-based exploration, without counting: the norm of the successor "
@@ -94,17 +96,23 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = command(
         "run",
-        "one agent in one environment, many independent runs",
+        "one agent in one environment",
         epilog="Parameters not given are the paper's (Table 6) where it has some for the "
-        "environment.\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000"
+        "environment. `countless run AGENT --help` shows one agent's only."
+        "\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000"
         "\n  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
         "A deep run stays in a folder and goes on from there when it is started again.",
     )
     _agent_and_env(run)
-    add_study_options(run, runs=100)
-    add_out(run, None, "keep the returns in a folder there, and go on from what is kept")
-    add_deep_options(run)
-    add_agent_options(run, deep=True)
+    add_study_options(run, agent, runs=100)
+    add_out(
+        run,
+        None,
+        "keep the returns in a folder there, and go on from what is kept; deep agents always do "
+        "(default: results/deep/SCALE)",
+    )
+    add_deep_options(run, agent)
+    add_agent_options(run, agent, deep=True)
 
     sweep = command(
         "sweep",
@@ -120,10 +128,10 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="paper|FILE",
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
-    add_study_options(sweep, runs=100)
+    add_study_options(sweep, agent, runs=100)
     add_out(sweep, "results/sweeps", "where finished parts are kept")
     sweep.add_argument("--top", type=int, default=10, help="settings to print (default: 10)")
-    add_agent_options(sweep)
+    add_agent_options(sweep, agent)
 
     diagnosis = command(
         "diagnose",
@@ -152,21 +160,16 @@ def build_parser() -> argparse.ArgumentParser:
 
     reproduce = command("reproduce", "a table or figure of the paper, ours beside it")
     reproduce.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
-    reproduce.add_argument(
-        "--runs", type=int, default=10_000, help="fresh runs of each entry (default: 10,000)"
-    )
-    reproduce.add_argument(
-        "--seed", type=int, default=0, help="seed of the fresh runs (default: 0)"
-    )
+    reproduce.add_argument("--runs", type=int, help="fresh runs of each entry (default: 10,000)")
+    reproduce.add_argument("--seed", type=int, help="seed of the fresh runs (default: 0)")
     deep = reproduce.add_argument_group("table3, table4, ablations")
     deep.add_argument(
         "--scale",
-        default="smoke",
         metavar="smoke|laptop|paper",
         help="how much of the paper's frames and network (default: smoke, minutes)",
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
-    deep.add_argument("--seeds", nargs="+", type=int, default=[0], help="default: 0")
+    deep.add_argument("--seeds", nargs="+", type=int, help="default: 0")
     add_out(reproduce, "results", "where records and figures are kept")
 
     report = command("report", "one self-contained HTML page of all that was reproduced")
@@ -178,10 +181,10 @@ def build_parser() -> argparse.ArgumentParser:
     watch = command(
         "watch",
         "a video of a deep run: game, prediction, value, bonus",
-        epilog="  countless watch results/deep/dqn-mmc-sr/MontezumaRevenge/seed-0",
+        epilog="  countless watch results/deep/paper/dqn-mmc-sr/MontezumaRevenge/seed-0",
     )
     watch.add_argument("run", metavar="RUN", help="the run's folder")
-    watch.add_argument("--steps", type=int, default=1_000, help="at most (default: 1,000)")
+    watch.add_argument("--steps", type=int, default=1_000, help="how many (default: 1,000)")
     watch.add_argument("--epsilon", type=float, default=0.01, help="default: 0.01")
     watch.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
     add_out(watch, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
@@ -201,7 +204,9 @@ def _agent_and_env(parser: argparse.ArgumentParser) -> None:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed arguments; an option nobody knows is an error that names the nearest."""
-    parser = build_parser()
+    wants_help = {"-h", "--help"} & set(argv)
+    named = [word for word in argv[1:2] if word in AGENTS or word in DEEP_AGENTS]
+    parser = build_parser(named[0] if wants_help and named else None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise BadInput(_unknown_option(parser, arguments.command, unknown[0]))
@@ -235,6 +240,8 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of a command."""
+    interrupt = Interrupt()
+    signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -246,7 +253,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CountlessError as error:
         print(f"countless: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ImportError):
+        if not interrupt.seen:
+            raise
         print("countless: interrupted", file=sys.stderr)
         return 130
     except Terminated:

@@ -8,24 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from countless.core.params import default_of
+from countless.deep.agents import AGENTS as DEEP_AGENTS
 from countless.deep.agents import SCALES
 from countless.deep.config import FIELDS as DEEP_FIELDS
 from countless.tabular.agents import AGENTS, RNGS
 
 
-def add_study_options(parser: argparse.ArgumentParser, runs: int) -> None:
+def add_study_options(parser: argparse.ArgumentParser, agent: str | None, runs: int) -> None:
     """--runs, --steps, --seed, --rng, --threads."""
-    parser.add_argument("--runs", type=int, help=f"independent runs (default: {runs})")
-    parser.add_argument(
-        "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="default: 0")
-    parser.add_argument(
-        "--rng",
-        default="countless",
-        metavar="|".join(RNGS),
-        help="a stream of its own for each run, or the draws of the released code, to the digit",
-    )
+    if agent not in DEEP_AGENTS:
+        parser.add_argument("--runs", type=int, help=f"independent runs (default: {runs})")
+        parser.add_argument(
+            "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
+        )
+        parser.add_argument(
+            "--rng",
+            default="countless",
+            metavar="|".join(RNGS),
+            help="a stream of its own for each run, or the draws of the released code, to the digit",
+        )
+    parser.add_argument("--seed", type=int, help="default: 0")
     parser.add_argument(
         "--threads",
         type=int,
@@ -43,46 +45,55 @@ def add_out(
     )
 
 
-def add_deep_options(parser: argparse.ArgumentParser) -> None:
+def add_deep_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
     """What a deep run takes beside its agent's parameters."""
+    if agent in AGENTS:
+        return
     group = parser.add_argument_group("deep agents")
     group.add_argument("--seeds", type=int, nargs="+", help="several at once, a core each")
     group.add_argument("--frames", type=number, help="emulator frames (default: the scale's)")
     group.add_argument(
         "--scale",
-        default="paper",
         metavar="|".join(SCALES),
         help="a minute, a narrow network, or the paper's (default: paper)",
     )
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    group.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     group.add_argument(
         "--precision",
-        default="float32",
         metavar="float32|bfloat16",
-        help="bfloat16: mixed precision, other rounding; for hardware that has it",
+        help="bfloat16: mixed precision, other rounding; for hardware that has it (default: float32)",
     )
     group.add_argument(
         "--compile", action="store_true", help="torch.compile: slow to start, other rounding"
     )
 
 
-def add_agent_options(parser: argparse.ArgumentParser, deep: bool = False) -> None:
-    """One option a hyperparameter, saying which agents take it."""
+def add_agent_options(
+    parser: argparse.ArgumentParser, agent: str | None, deep: bool = False
+) -> None:
+    """One option a hyperparameter, saying which agents take it; with an agent, only its own."""
     takers: dict[str, list[str]] = {}
     described: dict[str, Any] = {}
     for name, kind in AGENTS.items():
-        for item in fields(kind):
+        for item in fields(kind) if agent in (None, name) else ():
             takers.setdefault(item.name, []).append(name)
             described.setdefault(item.name, item)
-    tabular = parser.add_argument_group("parameters of the tabular agents")
+    if described:
+        tabular = parser.add_argument_group(f"parameters of {agent or 'the tabular agents'}")
     for name, item in described.items():
         also = f"; deep agents: {DEEP_FIELDS[name].metadata['help']}" if name in DEEP_FIELDS else ""
-        _add_parameter(tabular, item, f" [{', '.join(takers[name])}]{also if deep else ''}")
-    if deep:
-        network = parser.add_argument_group("parameters of the deep agents")
+        who = f" [{', '.join(takers[name])}]{also if deep else ''}"
+        _add_parameter(tabular, item, who if agent is None else _default(default_of(item)))
+    if deep and agent not in AGENTS:
+        network = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
+        own = DEEP_AGENTS.get(agent or "", {})
         for name, item in DEEP_FIELDS.items():
             if name not in described:
-                _add_parameter(network, item, f" (default: {_shown(default_of(item))})")
+                _add_parameter(network, item, _default(own.get(name, default_of(item))))
+
+
+def _default(value: float | str) -> str:
+    return f" (default: {value if isinstance(value, str) else f'{value:,.12g}'})"
 
 
 def _add_parameter(group: Any, item: Any, note: str) -> None:
@@ -97,10 +108,6 @@ def _add_parameter(group: Any, item: Any, note: str) -> None:
         metavar="P" if item.name == "norm" else item.name.upper().replace("_", "-"),
         help=f"{known['help']}{span}{note}",
     )
-
-
-def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:,.12g}"
 
 
 def number(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from countless.cli.show import Bars, print_json, print_table, print_text
@@ -20,11 +21,15 @@ from countless.experiments.deep_table import DeepTable, Plan
 from countless.experiments.section import Section
 from countless.runs.study import check_whole
 
+RUNS = 10_000
+
 
 def command(arguments: argparse.Namespace) -> None:
     names = members(arguments.experiment)
-    check_whole("--runs", arguments.runs, 1_000_000, least=10)
-    check_seed(arguments.seed)
+    _check_meant(names, arguments)
+    runs = RUNS if arguments.runs is None else arguments.runs
+    check_whole("--runs", runs, 1_000_000, least=10)
+    seed = check_seed(arguments.seed or 0)
     results = ensure_folder(arguments.out)
     sections = []
     try:
@@ -33,7 +38,7 @@ def command(arguments: argparse.Namespace) -> None:
                 section = _deep(DEEP_EXPERIMENTS[name], results, arguments)
             else:
                 experiment = EXPERIMENTS[name]
-                experiment.run(results / name, arguments.runs, arguments.seed, Bars())
+                experiment.run(results / name, runs, seed, Bars())
                 section = experiment.show(results / name)
             sections.append(section)
             if not arguments.json:
@@ -48,18 +53,29 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({"sections": [section.to_json() for section in sections]})
 
 
+def _check_meant(names: Sequence[str], arguments: argparse.Namespace) -> None:
+    """An option of the other kind of experiments would change nothing."""
+    deep = [name in DEEP_EXPERIMENTS for name in names]
+    tabular_only, deep_only = ("runs", "seed"), ("scale", "games", "seeds")
+    for option in tabular_only if all(deep) else () if any(deep) else deep_only:
+        if getattr(arguments, option) is not None:
+            kind, other = ("deep", deep_only) if all(deep) else ("tabular", tabular_only)
+            takes = ", ".join(f"--{name}" for name in other)
+            raise BadInput(f"{arguments.experiment} is {kind}: it takes {takes}, not --{option}")
+
+
 def _deep(table: DeepTable, results: Path, arguments: argparse.Namespace) -> Section:
     """Run a table of deep agents; asked to stop, write checkpoints first."""
     require_deep()
-    from countless.envs.atari import game_name
+    from countless.envs.games import one_name
     from countless.runs.deep import Stopped
 
-    games = table.games if arguments.games is None else tuple(map(game_name, arguments.games))
+    games = table.games if arguments.games is None else tuple(map(one_name, arguments.games))
     unknown = [game for game in games if game not in GAMES]
     if unknown:
         raise BadInput(f"the paper's games are {', '.join(GAMES)}, not {unknown[0]}")
-    check_choice("--scale", arguments.scale, tuple(SCALES))
-    seeds = tuple(check_seed(seed) for seed in arguments.seeds)
+    scale = check_choice("--scale", arguments.scale or "smoke", tuple(SCALES))
+    seeds = tuple(check_seed(seed) for seed in arguments.seeds or (0,))
     if len(set(seeds)) < len(seeds):
         raise BadInput(f"--seeds names a seed twice: {' '.join(map(str, seeds))}")
     wanted = tuple(game for game in dict.fromkeys(games) if game in table.games)
@@ -67,7 +83,7 @@ def _deep(table: DeepTable, results: Path, arguments: argparse.Namespace) -> Sec
         raise BadInput(f"{table.name} has the games {', '.join(table.games)}")
     with Patience() as patience:
         try:
-            table.run(results, Plan(arguments.scale, wanted, seeds), Bars(), patience.asked)
+            table.run(results, Plan(scale, wanted, seeds), Bars(), patience.asked)
         except Stopped:
             raise patience.reason() from None
     return table.show(results)

@@ -24,9 +24,12 @@ def command(arguments: argparse.Namespace) -> None:
         return
     if arguments.agent not in AGENTS:
         raise unknown_name("agent", arguments.agent, [*AGENTS, *DEEP_AGENTS])
-    for option in ("seeds", "frames"):
-        if getattr(arguments, option) is not None:
-            raise BadInput(f"{arguments.agent} is a tabular agent: give --runs, --steps and --seed")
+    for option in ("seeds", "frames", "scale", "device", "precision", "compile"):
+        if getattr(arguments, option):
+            raise BadInput(
+                f"--{option} is for deep agents, {arguments.agent} is a tabular one: it takes "
+                "--runs, --steps, --seed"
+            )
     result = run(
         arguments.agent,
         arguments.env,

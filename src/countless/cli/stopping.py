@@ -16,6 +16,17 @@ def terminate(signum: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
+class Interrupt:
+    """Ctrl-C that leaves at once, and is remembered: a package that is just being imported may turn
+    it into an error of its own."""
+
+    seen = False
+
+    def __call__(self, signum: int, frame: FrameType | None) -> NoReturn:
+        self.seen = True
+        raise KeyboardInterrupt
+
+
 class Patience:
     """Within it, the first Ctrl-C or SIGTERM only asks to stop; a second Ctrl-C does not wait."""
 

@@ -7,11 +7,15 @@ of range gives the same one-line error everywhere.
 from __future__ import annotations
 
 import math
+import zlib
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Real
 from typing import Any, ClassVar, Protocol, cast
 
 from countless.core.errors import BadInput
+
+LONGEST = 120  # letters of a label; longer ones are cut and get a sum
 
 
 class Parameters(Protocol):
@@ -110,3 +114,19 @@ def default_of(item: Field[Any]) -> float | str:
     """The default of such a field."""
     assert item.default is not MISSING
     return cast("float | str", item.default)
+
+
+def settings_label(*names: str, settings: Mapping[str, Any]) -> str:
+    """A name for the file or folder of what was made with these settings.
+
+    >>> settings_label("dqn-mmc-sr", settings={"norm": 2.0, "bonus": "off"})
+    'dqn-mmc-sr-bonus=off-norm=2'
+    """
+    told = [
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in sorted(settings.items())
+    ]
+    label = "-".join((*names, *told)).replace("/", "-").replace(":", "-")
+    if len(label) <= LONGEST:
+        return label
+    return f"{label[:LONGEST]}-{zlib.crc32(label.encode()):08x}"

@@ -108,7 +108,10 @@ def make_config(
     for key in given:
         if key not in FIELDS:
             raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")
-    settings = AGENTS[agent] | VARIANTS[variant] | SCALES[scale] | given
+    # Another bonus comes with what its own agent gives it.
+    plugged = AGENTS.get(f"dqn-{given.get('bonus', 'sr')}", {})
+    its = {name: plugged[name] for name in PARTS["bonus"] if name in plugged}
+    settings = AGENTS[agent] | its | VARIANTS[variant] | SCALES[scale] | given
     norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
     bonus = settings.get("bonus", "sr")
     if bonus not in ("sr", "off", *bonus_names()):

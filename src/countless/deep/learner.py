@@ -151,7 +151,7 @@ class Learner:
 
 
 def loss_parts(losses: Losses) -> dict[str, Tensor]:
-    """The parts of a loss by name, and the mean value `q`."""
+    """The parts of a loss by name, the mean value `q`, and the number of `active` features."""
     parts = {"td": losses.td, "sr": losses.sr, "reconstruction": losses.reconstruction}
     named = {name: value.detach() for name, value in parts.items() if value is not None}
-    return named | {"q": losses.q}
+    return named | {"q": losses.q, "active": losses.active}

@@ -42,13 +42,14 @@ class Tensors(NamedTuple):
 
 @dataclass(frozen=True)
 class Losses:
-    """What an update minimises, its parts, and the mean value."""
+    """What an update minimises, its parts, the mean value, and how many features are not zero."""
 
     total: Tensor
     td: Tensor
     sr: Tensor | None
     reconstruction: Tensor | None
     q: Tensor
+    active: Tensor
 
 
 def sr_bonus(norms: Tensor) -> Tensor:
@@ -112,7 +113,8 @@ def compute_losses(network: Network, target: Network, batch: Tensors, config: De
     if network.decoder is not None and config.w_reconstruction > 0.0:
         reconstruction = F.mse_loss(network.predict(phi, batch.actions), batch.next_frames)
         total = total + config.w_reconstruction * reconstruction
-    return Losses(total, td, sr, reconstruction, q.detach().mean())
+    active = (raw.detach() > 0.0).sum(1).float().mean()
+    return Losses(total, td, sr, reconstruction, q.detach().mean(), active)
 
 
 def td_loss(error: Tensor, kind: str) -> Tensor:

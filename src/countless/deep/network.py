@@ -95,7 +95,7 @@ class Network(nn.Module):
             if config.reconstruction == "on"
             else None
         )
-        _initialise(self, sizes.xavier)
+        _initialise(self, sizes.xavier or self.normalised)
 
     def features(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """phi as the last layer gives it, and normalised: twice the same where that is off."""
@@ -254,7 +254,8 @@ def _sr_head(units: int, hidden: int) -> nn.Sequential:
 
 
 def _initialise(network: Network, xavier: bool) -> None:
-    """Xavier and zero biases; U(-0.1, 0.1) around the product; Nature's layers as PyTorch does."""
+    """Xavier and zero biases; U(-0.1, 0.1) around the product; Nature's layers as PyTorch does,
+    unless their features are normalised: there its biases would outweigh what is seen."""
     decoder = network.decoder
     around = () if decoder is None else (decoder.factor, decoder.embedding, decoder.after)
     kept = () if xavier else (*network.encoder, network.q_head)

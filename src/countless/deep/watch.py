@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.analysis.tables import number
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT, Reporter
 from countless.deep.trainer import Trainer
@@ -39,7 +40,7 @@ class Scene:
 
 
 def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Scene]:
-    """An episode of the agent as it stands, at most `steps` long; nothing is learned."""
+    """`steps` of the agent as it stands, one episode after the other; nothing is learned."""
     actor, learner = trainer.actors[0], trainer.learner
     random = np.random.default_rng(seed)
     actor.begin()
@@ -53,7 +54,7 @@ def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Sc
         value, score = float(view.q.max()), actor.episode.score
         yield Scene(_screen(actor, trainer), prediction, value, bonus, score, i + 1)
         if step.terminated or step.truncated:
-            return
+            actor.begin()
 
 
 def _levels(frame: NDArray[Any], trainer: Trainer) -> Image | None:
@@ -117,7 +118,7 @@ def draw(scene: Scene, values: list[float], bonuses: list[float], title: str) ->
     width = 2 * SIDE + 3 * GAP
     height = MARGIN + 18 + SIDE + GAP + len(curves) * (CURVE + 18 + GAP)
     page = np.full((height + height % 2, width + width % 2, 3), PAPER, np.uint8)
-    _write(page, f"{title}   step {scene.step:,}   score {scene.score:,.0f}", (GAP, 20), 0.5)
+    _write(page, f"{title}   step {scene.step:,}   score {number(scene.score)}", (GAP, 20), 0.5)
     top = MARGIN + 18
     pictures = {"game": scene.screen, "predicted next frame": scene.prediction}
     for i, (name, picture) in enumerate(pictures.items()):

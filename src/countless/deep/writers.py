@@ -70,11 +70,11 @@ class Events:
         if not due or moment.losses is None:
             return
         now, step = time.monotonic(), moment.step
-        for name, value in moment.losses.items():
-            if name != "q":
+        told = {"td_loss": moment.losses["td"], "q_values": moment.losses["q"]} | moment.losses
+        for name, value in told.items():
+            if name not in ("q", "active"):
                 self._add(f"losses/{name}", float(value), step)
-        self._add("losses/td_loss", float(moment.losses["td"]), step)
-        self._add("losses/q_values", float(moment.losses["q"]), step)
+        self._add("charts/active_features", float(moment.losses["active"]), step)
         self._add("charts/epsilon", moment.epsilon, step)
         self._add("charts/SPS", (step - self._step) / max(now - self._then, 1e-9), step)
         self._then, self._step = now, step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import warnings
 from typing import Any
 
@@ -29,9 +30,9 @@ def make_game(name: str, seed: int, **protocol: Any) -> Game:
     """
     if means_atari(name):
         return AtariGame(name, seed, **protocol)
-    if ":" in name:
-        _import(name)
-        name = name.rpartition(":")[2]
+    package, _, name = name.rpartition(":")
+    if package:
+        _import(package)
     if name in gymnasium.registry:
         return GymGame(_make_env(name), seed, protocol.get("max_frames"))
     if name.endswith(".mdp") or name.partition("-")[0] in {
@@ -42,20 +43,24 @@ def make_game(name: str, seed: int, **protocol: Any) -> Game:
     if "/" in name or "-v" in name:
         ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
         near = difflib.get_close_matches(name, ids, n=3)
-        meant = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise BadInput(
-            f"Gymnasium knows no environment {name!r}{meant}. An id that a package registers when "
-            f"it is imported is written PACKAGE:{name}"
-        )
-    near = difflib.get_close_matches(name, [*game_names(), *domain_forms()], n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
+        hints = [f"did you mean {' or '.join(near)}?"] if near else []
+        if not package:
+            hints.append(f"PACKAGE:{name} imports the package that registers it first")
+        told = "".join(f"; {hint}" for hint in hints)
+        raise BadInput(f"Gymnasium knows no environment {name!r}{told}")
+    known = [*game_names(), *domain_forms(), *gymnasium.registry]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    meant = f"did you mean {' or '.join(near)}? Else " if near else ""
     raise BadInput(
-        f"unknown game {name!r}; {meant}It may be any of {len(game_names())} Atari games, such as "
+        f"unknown game {name!r}; {meant}any of {len(game_names())} Atari games such as "
         "MontezumaRevenge, a domain of `countless list envs`, or a Gymnasium id"
     )
 
 
 def _make_env(name: str) -> gymnasium.Env[Any, Any]:
+    # Pictures are drawn in memory: no window, no sound.
+    for driver in ("SDL_VIDEODRIVER", "SDL_AUDIODRIVER"):
+        os.environ.setdefault(driver, "dummy")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # one that cannot be drawn says so later
@@ -89,9 +94,8 @@ def game_label(name: str) -> str:
     return name.replace("/", "-").replace(":", "-")
 
 
-def _import(name: str) -> None:
-    module = name.rpartition(":")[0]
+def _import(package: str) -> None:
     try:
-        importlib.import_module(module)
+        importlib.import_module(package)
     except (ImportError, ValueError) as error:
-        raise BadInput(f"{name}: cannot import {module!r} ({error})") from None
+        raise BadInput(f"cannot import {package!r} ({error})") from None

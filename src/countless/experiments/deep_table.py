@@ -56,7 +56,7 @@ class DeepTable:
         jobs = [
             make_job(
                 column.agent, game, seed=seed, scale=plan.scale,
-                parameters=column.parameters, label=column.name,
+                parameters=column.parameters, label=column.folder,
             )
             for column in self.columns
             for game in plan.games
@@ -111,7 +111,7 @@ class DeepTable:
         """All seeds that were run, now or before."""
         rows = []
         for column in self.columns:
-            folders = sorted((runs / column.name / game).glob("seed-*"))
+            folders = sorted((runs / column.folder / game).glob("seed-*"))
             scores = [_score(folder, frames) for folder in folders if _reached(folder, frames)]
             rows.append((column.label, _paper(column.paper.get(game)), *_ours(scores)))
         columns = ("agent", "paper (SD)", "ours", "SD", "seeds")

@@ -14,6 +14,7 @@ from countless.analysis.statistics import rank_correlation
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
 from countless.core.errors import BadInput
+from countless.core.params import settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
@@ -147,11 +148,7 @@ def diagnose(
 
 def draw(diagnosis: Diagnosis, folder: Path) -> Path:
     """Write the maps; the path of the PNG."""
-    settings = [
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in diagnosis.parameters.items()
-    ]
-    name = "-".join([diagnosis.bonus_name, diagnosis.env, *settings]).replace("/", "-")
+    name = settings_label(diagnosis.bonus_name, diagnosis.env, settings=diagnosis.parameters)
     stem = ensure_folder(folder) / name
     title = f"{diagnosis.bonus_name} in {diagnosis.env}, random walk of {diagnosis.steps:,} steps"
     draw_diagnosis(

@@ -94,6 +94,7 @@ class DeepResult:
     episodes: list[dict[str, Any]]
     seconds: float  # of this call
     steps_per_second: float | None  # of this call, after the warm-up
+    active_features: float | None  # of an observation, that are not zero, at the last update
 
     @property
     def scores(self) -> list[float]:
@@ -110,8 +111,10 @@ class DeepResult:
             "frames": self.job.frames,
             "episodes": len(self.episodes),
             "performance": self.performance,
+            "last_scores": self.scores[-LAST:],
             "seconds": self.seconds,
             "steps_per_second": self.steps_per_second,
+            "active_features": self.active_features,
             "folder": str(self.folder),
         }
 
@@ -138,7 +141,7 @@ def run_deep(
     folder = job.folder(out)
     finished = finished_episodes(folder, job.identity(), job.frames)
     if finished is not None:
-        return DeepResult(job, folder, finished, 0.0, None)
+        return DeepResult(job, folder, finished, 0.0, None, None)
     check_folder(folder, job.identity())
     trainer = make_trainer(job)
     check_room(folder, trainer, job)
@@ -170,7 +173,7 @@ def _run_locked(
     seconds = time.perf_counter() - began
     mark_finished(folder, job.frames, trainer.step)
     episodes = read_episodes(folder, job.frames)
-    return DeepResult(job, folder, episodes, seconds, watch.steps_per_second)
+    return DeepResult(job, folder, episodes, seconds, watch.steps_per_second, watch.active_features)
 
 
 def _go_on(
@@ -226,8 +229,9 @@ class _Watch:
         self._episodes = len(scores)
         self._then = time.monotonic()
         self._frames = self._played(trainer.frames, trainer.warm)
-        self._speed = 0.0
+        self._speed, self._warm = 0.0, True
         self._moment: Moment | None = None
+        self.active_features: float | None = None
         self._learning: tuple[float, int] | None = None  # since when, from which step on
 
     @property
@@ -241,6 +245,8 @@ class _Watch:
     def look(self, moment: Moment) -> None:
         if self._learning is None and moment.step > 0:
             self._learning = time.monotonic(), moment.step
+        if moment.losses is not None:
+            self.active_features = float(moment.losses["active"])
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
@@ -265,8 +271,10 @@ class _Watch:
     def tell(self, moment: Moment) -> None:
         now, played = time.monotonic(), self._played(moment.frames, moment.warm)
         speed = (played - self._frames) / max(now - self._then, 1e-9)
-        self._speed = speed if self._speed == 0.0 else 0.9 * self._speed + 0.1 * speed
-        self._then, self._frames = now, played
+        # The warm-up is faster than learning: its speed says nothing about what is left.
+        fresh = self._speed == 0.0 or self._warm
+        self._speed = speed if fresh else 0.9 * self._speed + 0.1 * speed
+        self._then, self._frames, self._warm = now, played, moment.frames == 0
         self._report(
             Status(
                 job=self._job,
@@ -341,7 +349,9 @@ def open_run(folder: Path) -> tuple[DeepJob, Trainer]:
     kept = read_json(folder / "config.json")
     there = checkpoint.find(folder / "checkpoint")
     if kept is None or there is None:
-        raise BadInput(f"{folder} holds no run with a checkpoint; name a folder like .../seed-0")
+        inside = sorted(path.parent.name for path in folder.glob("*/config.json"))
+        meant = f"; it holds {', '.join(inside)}" if inside else "; name a folder like .../seed-0"
+        raise BadInput(f"{folder} is no run with a checkpoint{meant}")
     try:
         settings: dict[str, Any] = {
             k: float(v) if v == "inf" else v for k, v in kept["config"].items()

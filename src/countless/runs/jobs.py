@@ -24,6 +24,7 @@ from countless.runs.deep import (
     no_stop,
     run_deep,
 )
+from countless.runs.deep_folder import check_folder
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
@@ -51,6 +52,8 @@ def run_jobs(
     if len(jobs) == 1:
         settle(threads)
         return [run_deep(jobs[0], out, report=report, stop=stop)]
+    for job in jobs:
+        check_folder(job.folder(out), job.identity())  # before hours go into one of them
     at_once = max(1, min(len(jobs), (os.cpu_count() or 1) // threads))
     _check_memory_of(jobs, at_once)
     context = multiprocessing.get_context("spawn")

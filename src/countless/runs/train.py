@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from countless.core.params import settings_label
 from countless.deep.agents import require_deep
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def train(
     agent: str,
     env: str,
     *,
-    out: Path | str,
+    out: Path | str | None = None,
     seed: int = 0,
     frames: int | None = None,
     scale: str = "paper",
@@ -27,15 +28,17 @@ def train(
 ) -> DeepResult:
     """Run a deep agent in a folder under `out`, or go on with it there, as `countless run` does.
 
-    `parameters` are the fields of `DeepConfig`; frames not given are the scale's. `report` gets a
-    `Status` twice a second.
+    Without `out` it is results/deep/SCALE, and the folder names the settings given; `frames` are
+    the scale's. `parameters` are the fields of `DeepConfig`. `report` gets a `Status` twice a second.
     """
     require_deep()
     from countless.deep.device import settle
     from countless.runs.deep import make_job, run_deep
 
     settle(threads)
+    label = settings_label(agent, settings=parameters) if out is None else ""
     job = make_job(
-        agent, env, seed=seed, frames=frames, scale=scale, device=device, parameters=parameters
-    )
-    return run_deep(job, Path(out), report=report)
+        agent, env, seed=seed, frames=frames, scale=scale, device=device, parameters=parameters,
+        label=label,
+    )  # fmt: skip
+    return run_deep(job, Path("results/deep", scale) if out is None else Path(out), report=report)
