@@ -1,5 +1,6 @@
 """The command line: what it prints, how it fails, how it stops."""
 
+import contextlib
 import json
 import os
 import signal
@@ -126,6 +127,19 @@ def test_version_and_help(capsys):
             main([command, "--help"])
         assert stop.value.code == 0
         assert "--json" in capsys.readouterr().out
+
+
+def test_an_interrupt_that_a_package_turned_into_its_own_error(monkeypatch, capsys):
+    def importing(argv):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ImportError("half imported")
+
+    monkeypatch.setattr("countless.cli.main._dispatch", importing)
+    assert call(capsys)[::2] == (130, "countless: interrupted\n")
+    monkeypatch.setattr("countless.cli.main._dispatch", lambda argv: __import__("no_such_module"))
+    with pytest.raises(ImportError):
+        main([])
 
 
 def test_help_does_not_wait_for_slow_packages():

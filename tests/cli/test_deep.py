@@ -107,6 +107,43 @@ def test_the_ablations_and_variants_from_the_command_line(capsys, tmp_path):
         assert {name: config[name] for name in changed} == changed
 
 
+def test_without_a_folder_other_settings_have_their_own(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    short = ["run", "dqn-mmc-sr", "deepsea-5", "--scale", "smoke", "--frames", "20"]
+    for options, name in (
+        ([], "dqn-mmc-sr"),
+        (["--norm", "2"], "dqn-mmc-sr-norm=2"),
+        (["--bonus", "off", "--norm", "2"], "dqn-mmc-sr-bonus=off-norm=2"),
+    ):
+        code, out, err = call(capsys, *short, *options)
+        assert code == 0, err
+        assert f"results/deep/smoke/{name}/deepsea-5/seed-0" in out
+
+
+def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("countless.cli.deep.COLLAPSED", 1e9)
+    arguments = (*RUN, "--frames", "40", "-o", str(tmp_path))
+    _, out, _ = call(capsys, *arguments)
+    assert "features are active in an observation: they have collapsed" in out
+    monkeypatch.undo()
+    monkeypatch.setattr("countless.cli.deep.COLLAPSED", 0.0)
+    assert "they have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
+
+
+def test_help_of_one_agent_shows_its_own_options(capsys):
+    def shown(agent):
+        with pytest.raises(SystemExit):
+            main(["run", agent, "--help"])
+        return " ".join(capsys.readouterr().out.split())
+
+    deep, tabular = shown("dqn"), shown("sarsa")
+    assert "--alpha" in tabular
+    assert "--alpha" not in deep
+    assert "--tau TAU weight of the Monte-Carlo return in the error; [0, 1] (default: 0)" in deep
+    assert "--tau" not in tabular
+    assert "--device" not in tabular
+
+
 def test_more_frames_go_on(capsys, tmp_path):
     out = str(tmp_path)
     assert call(capsys, *RUN, "--frames", "60", "-o", out)[0] == 0
@@ -135,6 +172,8 @@ def test_more_frames_go_on(capsys, tmp_path):
         (["dqn", "Freeway", "--frames", "1.5"], "argument --frames: invalid number value"),
         (["dqn", "Freeway", "--seed", "-1"], "seed must be a whole number"),
         (["dqn", "Freeway", "--seeds", "1", "1"], "--seeds names a seed twice"),
+        (["dqn", "Freeway", "--seed", "1", "--seeds", "2"], "give --seed or --seeds, not both"),
+        (["sarsa", "riverswim", "--scale", "smoke"], "--scale is for deep agents"),
         (["dqn", "Freeway", "--threads", "0"], "threads must be a whole number from 1, not 0"),
         (["dqn", "Freeway", "--scale", "huge"], "scale must be one of smoke, laptop, paper"),
         (["dqn", "Freeway", "--variant", "ours"], "variant must be one of paper, authors"),
@@ -270,9 +309,10 @@ def test_bad_input_of_a_seed_among_several(tmp_path, capsys):
     running = process(*changed)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")
-    assert "seed 1: " in err
+    assert "seed-1 holds a run of another" in err
     assert "another configuration (beta 0.05, now 0.5)" in err
     assert "Traceback" not in err
+    assert not (tmp_path / "dqn-mmc-sr/deepsea-5/seed-0").exists()  # nothing was begun
 
 
 def test_help_tells_of_deep_agents(capsys):

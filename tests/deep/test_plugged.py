@@ -22,6 +22,15 @@ TINY = {
 WITH_BONUS = ("dqn-cts", "dqn-pixelcnn", "dqn-rnd", "dqn-counts")
 
 
+@pytest.mark.parametrize("bonus", ["cts", "pixelcnn", "rnd", "counts"])
+def test_a_bonus_brings_what_its_own_agent_gives_it(bonus):
+    ours = make_config("dqn-mmc-sr", parameters={"bonus": bonus, "norm": 2.0})
+    own = make_config(f"dqn-{bonus}")
+    for name in ("beta", "bonus_limit", "clip_total"):
+        assert getattr(ours, name) == getattr(own, name)
+    assert make_config("dqn-mmc", parameters={"bonus": bonus, "beta": 0.7}).beta == 0.7
+
+
 def make(agent, env="deepsea-5", **parameters):
     config = make_config(agent, parameters=TINY | parameters)
     return Trainer([make_game(env, seed=i) for i in range(config.envs)], config, Device(), 0)

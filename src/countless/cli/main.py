@@ -253,8 +253,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CountlessError as error:
         print(f"countless: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_code
-    except (KeyboardInterrupt, ImportError):
-        if not interrupt.seen:
+    except (KeyboardInterrupt, ImportError) as error:
+        if isinstance(error, ImportError) and not interrupt.seen:
             raise
         print("countless: interrupted", file=sys.stderr)
         return 130
