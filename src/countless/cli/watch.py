@@ -22,6 +22,8 @@ def command(arguments: argparse.Namespace) -> None:
     out = arguments.out or folder / "watch.mp4"
     if out.suffix != ".mp4":
         raise BadInput(f"the video is an MP4: name it {out.with_suffix('.mp4')}")
+    if not out.parent.is_dir():
+        raise BadInput(f"there is no folder {out.parent} for the video")
     scenes = play(trainer, arguments.epsilon, arguments.steps, arguments.seed)
     title = f"{job.agent} in {job.env}, seed {job.seed}, {trainer.frames:,} frames"
     rate = 60.0 / job.config.frame_skip

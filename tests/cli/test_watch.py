@@ -1,0 +1,45 @@
+"""countless watch: a run's folder in, a video out."""
+
+import json
+
+import cv2
+import pytest
+
+from countless.cli.main import main
+from countless.runs.deep import make_job, run_deep
+
+TINY = {"width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "batch": 8}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    job = make_job("dqn-mmc-sr", "deepsea-5", frames=40, device="cpu", parameters=TINY)
+    return run_deep(job, tmp_path_factory.mktemp("runs")).folder
+
+
+def test_a_video_of_a_run(run, capsys):
+    assert main(["watch", str(run), "--steps", "12", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"video": str(run / "watch.mp4"), "steps": 12}
+    assert cv2.VideoCapture(told["video"]).get(cv2.CAP_PROP_FRAME_COUNT) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--steps", "0"], "--steps must be at least 1"),
+        (["--epsilon", "2"], "--epsilon lie in [0, 1]"),
+        (["-o", "video.avi"], "the video is an MP4: name it video.mp4"),
+        (["-o", "no-such-folder/video.mp4"], "there is no folder no-such-folder for the video"),
+    ],
+)
+def test_bad_input(run, capsys, options, message):
+    assert main(["watch", str(run), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_run_says_what_it_holds(run, capsys):
+    assert main(["watch", str(run.parent)]) == 2
+    assert "is no run with a checkpoint; it holds seed-0" in capsys.readouterr().err
+    assert main(["watch", str(run / "events")]) == 2
+    assert "name a folder like" in capsys.readouterr().err
