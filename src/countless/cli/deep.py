@@ -111,8 +111,10 @@ def result_table(results: list[DeepResult]) -> Table:
             notes.append(
                 f"Seed {result.job.seed}: {result.active_features:.1f} features are active in an "
                 "observation: they have collapsed, and values and bonus are nearly the same "
-                "everywhere. --norm 2 keeps them apart (docs/deep.md)."
+                "everywhere (docs/deep.md)."
             )
+            if result.job.config.norm == 1.0 and result.job.config.normalise == "on":
+                notes.append("--norm 2 keeps them apart.")
     return Table(title, columns, tuple(rows), note="\n".join(notes))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
@@ -231,7 +232,8 @@ class _Watch:
         self._frames = self._played(trainer.frames, trainer.warm)
         self._speed, self._warm = 0.0, True
         self._moment: Moment | None = None
-        self.active_features: float | None = None
+        self._active: Tensor | None = None
+        self._seen = self._then
         self._learning: tuple[float, int] | None = None  # since when, from which step on
 
     @property
@@ -240,18 +242,24 @@ class _Watch:
         if self._learning is None or self._moment is None:
             return None
         since, step = self._learning
-        return (self._moment.step - step) / max(time.monotonic() - since, 1e-9)
+        return (self._moment.step - step) / max(self._seen - since, 1e-9)
+
+    @property
+    def active_features(self) -> float | None:
+        """Of the last update."""
+        return None if self._active is None else float(self._active)
 
     def look(self, moment: Moment) -> None:
+        self._seen = time.monotonic()
         if self._learning is None and moment.step > 0:
-            self._learning = time.monotonic(), moment.step
+            self._learning = self._seen, moment.step
         if moment.losses is not None:
-            self.active_features = float(moment.losses["active"])
+            self._active = moment.losses["active"]  # no number yet: a GPU is not waited for
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
         self._moment = moment
-        if time.monotonic() - self._then > REPORT_EVERY:
+        if self._seen - self._then > REPORT_EVERY:
             self.tell(moment)
 
     def _count(self, ended: Finished) -> None:
