@@ -83,7 +83,7 @@ def test_every_column_is_an_agent_of_the_library():
     ("argv", "message"),
     [
         (["table3", "--games", "Pong"], "the paper's games are Freeway"),
-        (["table3", "--games", "Pongg"], "unknown Atari game"),
+        (["table3", "--games", "Pongg"], "the paper's games are Freeway, Gravitar"),
         (["table3", "--scale", "huge"], "--scale must be one of smoke, laptop, paper"),
         (["table3", "--seeds", "-1"], "seed must be a whole number"),
     ],

@@ -1,6 +1,5 @@
 """Several deep runs at once: memory, locks, failures."""
 
-import multiprocessing
 import signal
 
 import pytest
@@ -45,15 +44,15 @@ def test_a_checkpoint_that_cannot_be_written_is_one_line(tmp_path):
         checkpoint.save(tmp_path / "file" / "checkpoint", make_trainer(job()))
 
 
-def _report_blocked(queue):
-    queue.put(signal.pthread_sigmask(signal.SIG_BLOCK, []) & jobs.SIGNALS)
+class Started:
+    """A process that notes which signals wait while it is started: its child inherits that."""
+
+    def start(self):
+        self.waiting = signal.pthread_sigmask(signal.SIG_BLOCK, []) & jobs.SIGNALS
 
 
 def test_signals_wait_until_a_child_knows_what_to_do_with_them():
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_report_blocked, args=(queue,))
+    process = Started()
     jobs._start(process)
-    assert queue.get(timeout=60) == jobs.SIGNALS
-    process.join()
+    assert process.waiting == jobs.SIGNALS
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & jobs.SIGNALS
