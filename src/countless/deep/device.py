@@ -32,6 +32,13 @@ def _interleave(levels, out):  # type: ignore[no-untyped-def]
     size, history, places = levels.shape
     level = np.float32(LEVEL)
     for b in range(size):
+        if history == 4:  # written out, since the compiler then writes whole vectors
+            for i in range(places):
+                out[b, i, 0] = levels[b, 0, i] * level
+                out[b, i, 1] = levels[b, 1, i] * level
+                out[b, i, 2] = levels[b, 2, i] * level
+                out[b, i, 3] = levels[b, 3, i] * level
+            continue
         for c in range(history):
             for i in range(places):
                 out[b, i, c] = levels[b, c, i] * level
