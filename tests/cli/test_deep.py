@@ -10,9 +10,10 @@ import time
 import pytest
 import torch
 
+from countless.cli import deep
 from countless.cli.main import main
 from countless.deep import checkpoint
-from countless.runs.deep import make_job, read_episodes, run_deep
+from countless.runs.deep import Status, make_job, read_episodes, run_deep
 
 TINY = {
     "width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "target_period": 40,
@@ -118,6 +119,18 @@ def test_without_a_folder_other_settings_have_their_own(capsys, tmp_path, monkey
         code, out, err = call(capsys, *short, *options)
         assert code == 0, err
         assert f"results/deep/smoke/{name}/deepsea-5/seed-0" in out
+
+
+@pytest.mark.parametrize(
+    ("frames", "told"), [(3_736, "3,736 frames"), (12_345_678, "12.3M frames")]
+)
+def test_how_a_run_stands_fits_a_narrow_terminal(frames, told):
+    job = make_job("dqn-mmc-sr", "deepsea-5", device="cpu", parameters=TINY)
+    status = Status(job, 30, frames, 862.4, 6_240, -0.005873, 0.1, 0.3456)
+    words = deep._words(status, 30, narrow=True)
+    assert words == f"{told} 862/s 6240 ep. mean -0.00587 ε 0.10 bonus 0.35"
+    assert len(f"seed 0  12% {words} 06:33") <= 80
+    assert f"{frames:,} frames" in deep._words(status, 30)
 
 
 def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):

@@ -251,6 +251,16 @@ def real(**parameters):
     return network, target, batch, config
 
 
+def test_active_features_are_counted():
+    network, target, batch, config = real()
+    raw = network.features(batch.observations)[0]
+    with torch.no_grad():
+        by_hand = np.mean([sum(value > 0 for value in row) for row in raw.tolist()])
+        found = compute_losses(network, target, batch, config).active
+        assert 0 < by_hand < raw.shape[1]
+        assert found.item() == pytest.approx(by_hand)
+
+
 def gradients(network, loss):
     network.zero_grad(set_to_none=True)
     loss.backward()

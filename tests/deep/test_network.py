@@ -170,6 +170,12 @@ def test_starting_values():
         assert (layer.bias == 0).all()
 
 
+def test_natures_layers_start_as_pytorch_does_unless_features_are_normalised():
+    for normalise, zero in (("on", True), ("off", False)):
+        net = make(network="nature", width=0.25, normalise=normalise)
+        assert all((net.encoder[i].bias == 0).all() == zero for i in (0, 2, 4, 7))
+
+
 @pytest.mark.parametrize(("p", "word"), [(1, 1.0), (2, 2.0), (3, 3.0), (float("inf"), "inf")])
 def test_normalisation_and_the_norm_of_psi(p, word):
     net = make(width=0.0625, norm=float(word))

@@ -125,14 +125,18 @@ def _speed(result: DeepResult) -> str:
 
 
 def _words(status: Status, warmup: int, narrow: bool = False) -> str:
-    """How a run stands; where there is little room, without what the percentage tells."""
+    """How a run stands, in fewer letters where there is little room."""
     if status.frames == 0:
         return f"warm-up {100 * status.warm // warmup}%"
     score = "-" if status.mean_score is None else number(status.mean_score)
     bonus = "" if status.bonus is None else f", bonus {status.bonus:.2g}"
     speed, epsilon = f"{status.frames_per_second:,.0f}", f"ε {status.epsilon:.2f}"
     if narrow:
-        return f"{speed} frames/s, {status.episodes} ep., last {LAST}: {score}, {epsilon}{bonus}"
+        frames = f"{status.frames / 1e6:.3g}M" if status.frames >= 1e6 else f"{status.frames:,}"
+        if score.startswith(("0.", "-0.")):
+            score = f"{status.mean_score:.3g}"
+        words = f"{frames} frames, {speed}/s, {status.episodes} ep., mean {score}, {epsilon}{bonus}"
+        return words.replace(", ", " ")
     return (
         f"{status.frames:,} frames, {speed}/s, {status.episodes} episodes, last {LAST}: {score}, "
         f"{epsilon}{bonus}"

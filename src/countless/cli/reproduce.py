@@ -55,13 +55,15 @@ def command(arguments: argparse.Namespace) -> None:
 
 def _check_meant(names: Sequence[str], arguments: argparse.Namespace) -> None:
     """An option of the other kind of experiments would change nothing."""
-    deep = [name in DEEP_EXPERIMENTS for name in names]
-    tabular_only, deep_only = ("runs", "seed"), ("scale", "games", "seeds")
-    for option in tabular_only if all(deep) else () if any(deep) else deep_only:
-        if getattr(arguments, option) is not None:
-            kind, other = ("deep", deep_only) if all(deep) else ("tabular", tabular_only)
-            takes = ", ".join(f"--{name}" for name in other)
-            raise BadInput(f"{arguments.experiment} is {kind}: it takes {takes}, not --{option}")
+    options = {"tabular": ("runs", "seed"), "deep": ("scale", "games", "seeds")}
+    kinds = {"deep" if name in DEEP_EXPERIMENTS else "tabular" for name in names}
+    for kind in kinds if len(kinds) == 1 else ():
+        takes = ", ".join(f"--{option}" for option in options[kind])
+        for option in options["tabular" if kind == "deep" else "deep"]:
+            if getattr(arguments, option) is not None:
+                raise BadInput(
+                    f"{arguments.experiment} is {kind}: it takes {takes}, not --{option}"
+                )
 
 
 def _deep(table: DeepTable, results: Path, arguments: argparse.Namespace) -> Section:

@@ -43,9 +43,15 @@ def make_viewer(env: gymnasium.Env[Any, Any]) -> Viewer:
     space = env.observation_space
     viewer = _of_parts(space) if isinstance(space, spaces.Dict | spaces.Tuple) else _of(space)
     if viewer is None:
-        name = env.spec.id if env.spec else type(env).__name__
-        raise BadInput(f"{name}: observations must be images, vectors or states, not {space}")
+        raise BadInput(
+            f"{env_name(env)}: observations must be images, vectors or states, not {space}"
+        )
     return viewer
+
+
+def env_name(env: gymnasium.Env[Any, Any]) -> str:
+    """What an environment is called in messages."""
+    return env.spec.id if env.spec else type(env).__name__
 
 
 def _of(space: spaces.Space[Any]) -> Viewer | None:

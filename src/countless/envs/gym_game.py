@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from countless.core.errors import BadInput
 from countless.core.seeding import derived_seed
-from countless.envs.frames import make_viewer
+from countless.envs.frames import env_name, make_viewer
 from countless.envs.game import Step
 
 
@@ -24,7 +24,7 @@ class GymGame:
     def __init__(self, env: gymnasium.Env[Any, Any], seed: int, max_steps: int | None = None):
         self._env, self._seed, self._max_steps = env, seed, max_steps
         if not isinstance(env.action_space, spaces.Discrete):
-            raise BadInput(f"{_name(env)}: actions must be discrete, not {env.action_space}")
+            raise BadInput(f"{env_name(env)}: actions must be discrete, not {env.action_space}")
         self.n_actions = int(env.action_space.n)
         self._first_action = int(env.action_space.start)
         viewer = make_viewer(env)
@@ -53,10 +53,10 @@ class GymGame:
         try:
             shown = self._env.render()
         except gymnasium.error.Error as error:
-            raise BadInput(f"{_name(self._env)} cannot be drawn: {error}") from None
+            raise BadInput(f"{env_name(self._env)} cannot be drawn: {error}") from None
         if isinstance(shown, np.ndarray) and shown.ndim == 3:
             return shown
-        raise BadInput(f"{_name(self._env)} cannot be drawn")
+        raise BadInput(f"{env_name(self._env)} cannot be drawn")
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         return {
@@ -69,7 +69,3 @@ class GymGame:
         self._begin()
         for action in state["actions"]:
             self.step(int(action))
-
-
-def _name(env: gymnasium.Env[Any, Any]) -> str:
-    return env.spec.id if env.spec else type(env).__name__
