@@ -21,14 +21,14 @@ import torch
 from gymnasium import spaces
 from torch.utils.flop_counter import FlopCounterMode
 
-from countless.deep.agents import make_config
-from countless.deep.cost import best_time, measure_cost, random_replay
-from countless.deep.device import Device, settle
-from countless.deep.learner import Learner
-from countless.deep.losses import compute_losses
-from countless.deep.network import Spec
-from countless.deep.replay import bytes_needed
-from countless.deep.trainer import Trainer
+from countless.agents.dqn.agents import make_config
+from countless.agents.dqn.cost import best_time, measure_cost, random_replay
+from countless.agents.dqn.device import Device, settle
+from countless.agents.dqn.learner import Learner
+from countless.agents.dqn.losses import compute_losses
+from countless.agents.dqn.network import Spec
+from countless.agents.dqn.replay import bytes_needed
+from countless.agents.dqn.trainer import Trainer
 from countless.envs.atari import AtariGame
 
 GAME = "MontezumaRevenge"

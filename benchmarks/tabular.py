@@ -24,13 +24,13 @@ from typing import Any
 
 import plain
 import plain_planning
+from countless.agents.tabular.agents import Agent, SarsaSR, make_agent
+from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
 from countless.cli.show import print_table
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEPS
 from countless.runs.study import complete
-from countless.tabular.agents import Agent, SarsaSR, make_agent
-from countless.tabular.simulate import compile_kernels, simulate, thread_count
 
 STEPS = 5000
 RUNS = 4000

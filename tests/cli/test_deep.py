@@ -10,9 +10,9 @@ import time
 import pytest
 import torch
 
+from countless.agents.dqn import checkpoint
 from countless.cli import deep
 from countless.cli.main import main
-from countless.deep import checkpoint
 from countless.runs.deep import Status, make_job, read_episodes, run_deep
 
 TINY = {
@@ -250,7 +250,7 @@ def test_a_loss_that_is_no_number_is_exit_1(capsys, tmp_path):
 
 def test_missing_packages_are_named(capsys, monkeypatch):
     monkeypatch.setattr(
-        "countless.deep.agents.find_spec", lambda name: None if name == "ale_py" else object()
+        "countless.agents.dqn.agents.find_spec", lambda name: None if name == "ale_py" else object()
     )
     code, _, err = call(capsys, "run", "dqn", "Freeway")
     assert code == 2

@@ -2,10 +2,10 @@ import math
 
 import pytest
 
+from countless.agents.tabular.agents import AGENTS, Sarsa, SarsaSR, make_agent, published
 from countless.core.errors import BadInput, unknown_name
 from countless.core.params import Interval, check_whole
 from countless.runs.run import run
-from countless.tabular.agents import AGENTS, Sarsa, SarsaSR, make_agent, published
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
+from countless.agents.tabular.kernels.streams import draw, open_streams
 from countless.core.errors import BadInput
 from countless.core.seeding import check_seed, run_stream, seed_words, stream_key
-from countless.tabular.kernels.streams import draw, open_streams
 
 
 @njit

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from countless.agents.dqn import agents
 from countless.cli.main import main
-from countless.deep import agents
 from countless.experiments import deep_table
 from countless.experiments.catalog import finished_sections
 from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
@@ -54,7 +54,7 @@ def test_the_ablations_run_once_and_are_shown(tiny, monkeypatch, tmp_path, capsy
     assert all(row[4] == "1" for row in table["rows"])
     assert "23.1 days here, about 28 hours on a GPU" in " ".join(section["words"])
     monkeypatch.setattr(
-        "countless.deep.trainer.Trainer.turn", None
+        "countless.agents.dqn.trainer.Trainer.turn", None
     )  # a second time nothing is played
     assert main(argv) == 0
     assert json.loads(capsys.readouterr().out)["sections"][0]["tables"] == [table]

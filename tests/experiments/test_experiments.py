@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from countless.agents.tabular.simulate import NORM, STATE, trace_runs
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT
 from countless.experiments import elsewhere, figure2, table2, table6
@@ -11,7 +12,6 @@ from countless.experiments.entries import entry_study
 from countless.experiments.published import TABLE_1
 from countless.experiments.report import report_html
 from countless.runs.study import Study
-from countless.tabular.simulate import NORM, STATE, trace_runs
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from countless.agents.tabular.agents import SarsaSR
 from countless.envs import make_mdp
 from countless.experiments import table6
 from countless.runs.study import Study
-from countless.tabular.agents import SarsaSR
 
 
 def test_importance_of_a_parameter_that_does_everything():

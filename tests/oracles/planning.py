@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from countless.agents.tabular.bind import configuration_key, reward_scale
 from countless.core.seeding import run_stream
 from countless.core.substochastic import substochastic_sr
 from countless.envs.mdp import MDP
-from countless.tabular.bind import configuration_key, reward_scale
 from oracles.sarsa import TWO_53, Step, outcomes, pick
 
 

@@ -9,10 +9,10 @@ import random
 
 import numpy as np
 
+from countless.agents.tabular.bind import configuration_key, reward_scale
+from countless.agents.tabular.kernels.released import CONVERGED, LITERAL
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
-from countless.tabular.bind import configuration_key, reward_scale
-from countless.tabular.kernels.released import CONVERGED, LITERAL
 from oracles.sarsa import TWO_53, Step, outcomes, pick
 
 THETA = 0.01

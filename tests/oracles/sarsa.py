@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from countless.agents.tabular.agents import Agent, SarsaCounts, SarsaSR
+from countless.agents.tabular.bind import configuration_key
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
-from countless.tabular.agents import Agent, SarsaCounts, SarsaSR
-from countless.tabular.bind import configuration_key
 
 TWO_53 = 2**53
 

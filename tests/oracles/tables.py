@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from countless.deep.losses import Tensors
+from countless.agents.dqn.losses import Tensors
 from countless.envs.mdp import MDP, build_mdp
 
 TENTHS = 10

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from countless.agents.tabular.agents import Sarsa, SarsaSR
+from countless.agents.tabular.simulate import NORM, STATE, VALUE, trace_runs
 from countless.envs import build_mdp, make_mdp
 from countless.envs.solve import (
     expected_reward,
@@ -13,8 +15,6 @@ from countless.envs.solve import (
     transition_matrix,
     uniform_policy,
 )
-from countless.tabular.agents import Sarsa, SarsaSR
-from countless.tabular.simulate import NORM, STATE, VALUE, trace_runs
 from oracles.mdps import mdps
 
 

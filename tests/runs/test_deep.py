@@ -11,10 +11,10 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from countless.agents.dqn import checkpoint, writers
 from countless.core import memory
 from countless.core.errors import BadInput, CountlessError
 from countless.core.records import read_json
-from countless.deep import checkpoint, writers
 from countless.runs import deep
 from countless.runs.deep import Stopped, make_job, make_trainer, read_episodes, run_deep
 

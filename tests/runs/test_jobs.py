@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
+from countless.agents.dqn import checkpoint
 from countless.core.errors import BadInput, CountlessError
-from countless.deep import checkpoint
 from countless.runs import jobs
 from countless.runs.deep import make_job, make_trainer, run_deep
 from countless.runs.deep_folder import locked

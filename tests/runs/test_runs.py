@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import countless
+from countless.agents.tabular.agents import AGENTS, Sarsa, SarsaSR
 from countless.core.errors import BadInput
 from countless.envs import make_mdp
 from countless.runs import study as study_module
 from countless.runs.run import run
 from countless.runs.study import Study, complete, load
 from countless.runs.sweep import PAPER_GRIDS, default_grid, expand, paper_grid, read_grid, sweep
-from countless.tabular.agents import AGENTS, Sarsa, SarsaSR
 
 MDP = make_mdp("riverswim")
 

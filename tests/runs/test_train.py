@@ -3,8 +3,8 @@
 import pytest
 
 import countless
+from countless.agents.dqn import agents
 from countless.core.errors import BadInput
-from countless.deep import agents
 from countless.runs.deep import make_job, run_deep
 
 TINY = {"width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "batch": 8}

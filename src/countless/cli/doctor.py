@@ -6,17 +6,17 @@ import argparse
 import math
 import time
 
+from countless.agents.dqn.agents import require_deep
+from countless.agents.dqn.config import DeepConfig
+from countless.agents.tabular.agents import make_agent
+from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
 from countless.cli.show import print_json, print_table
 from countless.core.errors import BadInput
 from countless.core.memory import available_memory
 from countless.core.records import versions
-from countless.deep.agents import require_deep
-from countless.deep.config import DeepConfig
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEP_RUNS, SWEEPS
-from countless.tabular.agents import make_agent
-from countless.tabular.simulate import compile_kernels, simulate, thread_count
 
 PROBE_RUNS = 8000
 
@@ -62,8 +62,8 @@ def _deep() -> str:
         require_deep()
     except BadInput as error:
         return str(error)
-    from countless.deep.device import available
-    from countless.deep.replay import bytes_needed
+    from countless.agents.dqn.device import available
+    from countless.agents.dqn.replay import bytes_needed
 
     needed = bytes_needed(DeepConfig().replay, 84 * 84)
     fits = "fits" if needed < available_memory() else "does not fit"

@@ -6,15 +6,15 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from countless.agents.dqn.agents import SUMMARIES as DEEP_SUMMARIES
+from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
+from countless.agents.tabular.agents import AGENTS, parameter_names
 from countless.analysis.tables import Table
 from countless.bonuses.registry import bonus_kind, bonus_names
 from countless.cli.show import print_json, print_table, print_text
-from countless.deep.agents import SUMMARIES as DEEP_SUMMARIES
-from countless.deep.config import FIELDS as DEEP_FIELDS
 from countless.envs.catalog import DOMAINS, OTHER_FORMS
 from countless.experiments.catalog import EXPERIMENTS, GROUPS
 from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
-from countless.tabular.agents import AGENTS, parameter_names
 
 
 def command(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
+from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
+from countless.agents.tabular.agents import AGENTS
 from countless.cli.options import (
     add_agent_options,
     add_deep_options,
@@ -20,8 +22,6 @@ from countless.cli.options import (
 )
 from countless.cli.stopping import Interrupt, Terminated, terminate
 from countless.core.errors import BadInput, CountlessError
-from countless.deep.agents import AGENTS as DEEP_AGENTS
-from countless.tabular.agents import AGENTS
 
 EPILOG = """\
 examples:

@@ -7,11 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
+from countless.agents.dqn.agents import SCALES
+from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
+from countless.agents.tabular.agents import AGENTS, RNGS
 from countless.core.params import default_of
-from countless.deep.agents import AGENTS as DEEP_AGENTS
-from countless.deep.agents import SCALES
-from countless.deep.config import FIELDS as DEEP_FIELDS
-from countless.tabular.agents import AGENTS, RNGS
 
 
 def add_study_options(parser: argparse.ArgumentParser, agent: str | None, runs: int) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
+from countless.agents.dqn.agents import require_deep
+from countless.agents.tabular.agents import AGENTS, describe, published, source_of
 from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
 from countless.core.errors import BadInput, unknown_name
-from countless.deep.agents import AGENTS as DEEP_AGENTS
-from countless.deep.agents import require_deep
 from countless.envs.catalog import paper_domain
 from countless.runs.run import RunResult, run
-from countless.tabular.agents import AGENTS, describe, published, source_of
 
 
 def command(arguments: argparse.Namespace) -> None:

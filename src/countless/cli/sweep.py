@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 
+from countless.agents.tabular.agents import describe
 from countless.analysis.tables import Table, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
 from countless.experiments.table6 import SYMBOLS
 from countless.runs.study import check_whole
 from countless.runs.sweep import SweepResult, sweep
-from countless.tabular.agents import describe
 
 
 def command(arguments: argparse.Namespace) -> None:

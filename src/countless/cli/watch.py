@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from countless.agents.dqn.agents import require_deep
 from countless.cli.show import Bars, print_json, print_text
 from countless.core.errors import BadInput
-from countless.deep.agents import require_deep
 
 
 def command(arguments: argparse.Namespace) -> None:
     require_deep()
-    from countless.deep.watch import play, write_video
+    from countless.agents.dqn.watch import play, write_video
     from countless.runs.deep import open_run
 
     folder = Path(arguments.run)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from countless.agents.tabular.simulate import REWARD, trace_runs
 from countless.analysis.plots import draw_learning
 from countless.core.progress import Reporter
 from countless.core.records import read_table, write_table
 from countless.runs.study import Study
-from countless.tabular.simulate import REWARD, trace_runs
 
 POINTS = 50
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countless.agents.dqn.agents import FRAMES, make_config
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.progress import Reporter
 from countless.core.records import ensure_folder, read_json, versions, write_json
-from countless.deep.agents import FRAMES, make_config
 from countless.experiments.deep_published import GAMES, Column, Score
 from countless.experiments.section import Section
 from countless.runs.deep_folder import performance, read_episodes
@@ -153,8 +153,8 @@ def _costs(
     columns: tuple[Column, ...], reporter: Reporter, stop: Callable[[], bool]
 ) -> dict[str, dict[str, float]]:
     """Seconds of a step of each agent at the paper's scale: measured here, and on an accelerator."""
-    from countless.deep.cost import measure_cost
-    from countless.deep.device import make_device, settle
+    from countless.agents.dqn.cost import measure_cost
+    from countless.agents.dqn.device import make_device, settle
     from countless.envs.games import make_game
     from countless.runs.deep import Stopped
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import gymnasium
 
+from countless.agents.tabular.agents import make_agent
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table
 from countless.core.progress import Reporter
@@ -25,7 +26,6 @@ from countless.experiments.section import (
 )
 from countless.experiments.table2 import ROWS, Row
 from countless.runs.study import Study, complete, default_steps
-from countless.tabular.agents import make_agent
 
 TITLE = "Table 2 elsewhere: the same agents in six more MDPs, undiscounted return of 5,000 steps"
 LARGE = 150  # states from which runs are few, and agents that redo their whole plan are left out

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.tabular.agents import make_agent
 from countless.analysis.statistics import Summary, summarise
 from countless.analysis.tables import Table, number
 from countless.core.progress import Reporter
@@ -16,7 +17,6 @@ from countless.envs.catalog import make_mdp
 from countless.experiments.published import REPLAY_RUNS, REPLAY_SEED, Entry
 from countless.experiments.section import load_study, read_made, write_made
 from countless.runs.study import Study, complete, default_steps
-from countless.tabular.agents import make_agent
 
 Returns = NDArray[np.float64]
 

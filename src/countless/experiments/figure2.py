@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.tabular.simulate import NORM, STATE, trace_runs
 from countless.analysis.plots import Curve, draw_norms
 from countless.core.errors import CountlessError
 from countless.core.progress import Reporter
@@ -24,7 +25,6 @@ from countless.experiments.section import (
     write_made,
 )
 from countless.runs.study import Study
-from countless.tabular.simulate import NORM, STATE, trace_runs
 
 TITLE = "Figure 2: the norm of the SR grows with the number of visits (RiverSwim)"
 ENTRY = TABLE_1[1]

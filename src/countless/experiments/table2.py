@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.tabular.agents import make_agent
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table
 from countless.core.progress import Reporter
@@ -26,7 +27,6 @@ from countless.experiments.section import (
     write_made,
 )
 from countless.runs.study import Study, complete, default_steps
-from countless.tabular.agents import make_agent
 
 TITLE = "Table 2: ESSR and agents that count, undiscounted return of 5,000 steps, in millions"
 FEWER = 10  # planning agents take a tenth of the runs of Tables 1 and 5

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.tabular.agents import describe, published
 from countless.analysis.plots import Axis, Sensitivity, draw_heatmaps, draw_sensitivity
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table, number
@@ -28,7 +29,6 @@ from countless.experiments.section import (
 )
 from countless.runs.study import Study, best_first, complete, default_steps
 from countless.runs.sweep import expand, paper_grid
-from countless.tabular.agents import describe, published
 
 TITLE = "Table 6: the published sweep, 1,500 settings of each agent in each domain, 100 runs each"
 SWEEP_RUNS = 100

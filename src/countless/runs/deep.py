@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from countless.agents.dqn import checkpoint
+from countless.agents.dqn.agents import FRAMES, make_config
+from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.device import Device, make_device
+from countless.agents.dqn.learner import NonFiniteLossError
+from countless.agents.dqn.replay import bytes_needed
+from countless.agents.dqn.trainer import Finished, Moment, Trainer
+from countless.agents.dqn.writers import EpisodeLog, Events
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
 from countless.core.records import read_json
 from countless.core.seeding import check_seed, derived_seed
-from countless.deep import checkpoint
-from countless.deep.agents import FRAMES, make_config
-from countless.deep.config import DeepConfig
-from countless.deep.device import Device, make_device
-from countless.deep.learner import NonFiniteLossError
-from countless.deep.replay import bytes_needed
-from countless.deep.trainer import Finished, Moment, Trainer
-from countless.deep.writers import EpisodeLog, Events
 from countless.envs.atari import PROTOCOL
 from countless.envs.game import Game
 from countless.envs.games import game_label, make_game, means_atari, one_name

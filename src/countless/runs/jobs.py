@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countless.agents.dqn.device import settle
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
-from countless.deep.device import settle
 from countless.envs.games import make_game
 from countless.runs.deep import (
     DeepJob,

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
+from countless.agents.tabular.agents import Agent, describe, make_agent
 from countless.analysis.statistics import Summary, summarise
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
-from countless.deep.agents import AGENTS as DEEP_AGENTS
 from countless.envs.catalog import make_mdp, paper_domain
 from countless.envs.mdp import MDP
 from countless.runs.study import Study, complete, default_steps
-from countless.tabular.agents import Agent, describe, make_agent
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.tabular.agents import RNGS, Agent, describe
+from countless.agents.tabular.bind import bind, shape_of
+from countless.agents.tabular.simulate import compile_kernels, simulate
 from countless.core.errors import BadInput
 from countless.core.params import check_choice
 from countless.core.progress import SILENT, Reporter
@@ -33,9 +36,6 @@ from countless.core.records import (
 from countless.core.seeding import check_seed, digest
 from countless.envs import domains
 from countless.envs.mdp import MDP
-from countless.tabular.agents import RNGS, Agent, describe
-from countless.tabular.bind import bind, shape_of
-from countless.tabular.simulate import compile_kernels, simulate
 
 PART_STEPS = 50_000_000
 MOST_STEPS = 10**8

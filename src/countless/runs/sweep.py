@@ -11,11 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from countless.agents.tabular.agents import (
+    Agent,
+    agent_class,
+    describe,
+    make_agent,
+    parameter_names,
+)
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
 from countless.envs.catalog import make_mdp, paper_domain
 from countless.runs.study import Finished, Study, best_first, complete, default_steps
-from countless.tabular.agents import Agent, agent_class, describe, make_agent, parameter_names
 
 Grid = Mapping[str, Sequence[float | str]]
 

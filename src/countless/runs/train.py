@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from countless.agents.dqn.agents import require_deep
 from countless.core.params import settings_label
-from countless.deep.agents import require_deep
 
 if TYPE_CHECKING:
     from countless.runs.deep import DeepResult, Status
@@ -32,7 +32,7 @@ def train(
     the scale's. `parameters` are the fields of `DeepConfig`. `report` gets a `Status` twice a second.
     """
     require_deep()
-    from countless.deep.device import settle
+    from countless.agents.dqn.device import settle
     from countless.runs.deep import make_job, run_deep
 
     settle(threads)

@@ -1,0 +1,1 @@
+"""The agents: one catalogue, tabular agents, and the deep agents built on DQN."""

@@ -1,0 +1,137 @@
+"""The deep agents by name: each is one configuration of the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from countless.agents.dqn.config import FIELDS, DeepConfig
+from countless.core.errors import BadInput, unknown_name
+from countless.core.params import check_choice, check_real
+
+SUMMARIES = {
+    "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",
+    "dqn-mmc": "the paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
+    "dqn-mmc-sr": "the paper's DQN_e^MMC+SR: the bonus 1 / ||psi(s)|| of the successor features",
+    "dqn-cts": "DQN_e^MMC with pseudo-counts of a CTS density model (Bellemare et al. 2016)",
+    "dqn-pixelcnn": "DQN_e^MMC with pseudo-counts of a PixelCNN (Ostrovski et al. 2017)",
+    "dqn-rnd": "DQN_e^MMC with random network distillation (Burda et al. 2019, there with PPO)",
+    "dqn-counts": "DQN_e^MMC with exact counts of observations: the control",
+}
+
+_PLAIN = {"sr": "off", "reconstruction": "off", "bonus": "off"}
+AGENTS: dict[str, dict[str, Any]] = {
+    "dqn": _PLAIN | {"network": "auto-nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
+    "dqn-mmc": _PLAIN,
+    "dqn-mmc-sr": {},
+    # One agent, another bonus each; sums clipped as public versions of the first two do.
+    "dqn-cts": _PLAIN | {"bonus": "cts", "beta": 0.05, "clip_total": "on"},
+    "dqn-pixelcnn": _PLAIN | {"bonus": "pixelcnn", "beta": 1.0, "clip_total": "on"},
+    # The published weights are 1 for the intrinsic and 2 for the extrinsic advantage.
+    "dqn-rnd": _PLAIN | {"bonus": "rnd", "beta": 0.5, "bonus_limit": float("inf")},
+    "dqn-counts": _PLAIN | {"bonus": "counts", "beta": 0.05},
+}
+
+# What the released code does where the paper says otherwise, or nothing.
+AUTHORS: dict[str, Any] = {
+    "norm": 2.0,
+    "sr_input": "raw",
+    "decoder_channels": "one",
+    "decoder_relu": "off",
+    "factor_relu": "on",
+    "sr_target": "next",
+    "bonus_limit": float("inf"),
+    "clip_total": "on",
+    "initial_copy": "off",
+    "warmup_end": "reset",
+    "stacks": "released",
+    "resize": "truncated",
+    "past_end": "act",
+}
+VARIANTS: dict[str, dict[str, Any]] = {"paper": {}, "authors": AUTHORS}
+
+# The beta of the paper for each norm; any other norm takes the first.
+BETAS = {1.0: 0.05, 2.0: 0.025}
+
+# What a parameter is part of: where that is off, the parameter would change nothing.
+PARTS = {
+    "bonus": ("beta", "bonus_from", "bonus_limit", "bonus_batch", "warmup_bonus", "clip_total"),
+    "sr": ("sr_input", "sr_target", "w_sr"),
+    "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
+}
+
+SCALES: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "network": "auto-nature", "width": 0.25, "replay": 5_000, "warmup": 400, "target_period": 400,
+        "epsilon_steps": 1_000, "max_frames": 1_000,
+    },
+    "laptop": {
+        "network": "auto-nature", "width": 0.25, "replay": 100_000, "warmup": 5_000,
+        "update_period": 8, "target_period": 4_000, "epsilon_steps": 100_000,
+    },
+    "paper": {},
+}  # fmt: skip
+FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "paper": 100_000_000}
+
+
+def require_deep() -> None:
+    """A clear error where the packages of the deep agents are missing."""
+    for package in ("torch", "ale_py", "cv2", "safetensors", "tensorboard"):
+        if find_spec(package) is None:
+            raise BadInput(
+                f"deep agents need {package}, which is not installed: pip install 'countless[deep]'"
+            )
+
+
+def make_config(
+    agent: str,
+    *,
+    variant: str = "paper",
+    scale: str = "paper",
+    parameters: Mapping[str, Any] | None = None,
+) -> DeepConfig:
+    """The configuration of an agent: its own, the variant's, the scale's, then yours on top.
+
+    >>> make_config("dqn-mmc-sr", parameters={"norm": 2}).beta
+    0.025
+    """
+    # Imported here: `countless --help`, which shows this module, must not wait for the compiler.
+    from countless.bonuses.registry import bonus_names
+
+    if agent not in AGENTS:
+        raise unknown_name("deep agent", agent, AGENTS)
+    given = dict(parameters or {})
+    variant = given.pop("variant", variant)
+    check_choice("variant", variant, tuple(VARIANTS))
+    check_choice("scale", scale, tuple(SCALES))
+    for key in given:
+        if key not in FIELDS:
+            raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")
+    # Another bonus comes with what its own agent gives it.
+    plugged = AGENTS.get(f"dqn-{given.get('bonus', 'sr')}", {})
+    its = {name: plugged[name] for name in PARTS["bonus"] if name in plugged}
+    settings = AGENTS[agent] | its | VARIANTS[variant] | SCALES[scale] | given
+    norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
+    bonus = settings.get("bonus", "sr")
+    if bonus not in ("sr", "off", *bonus_names()):
+        raise unknown_name("bonus", str(bonus), ["sr", "off", *bonus_names()])
+    if given.get("bonus", "sr") != "sr" and "sr" not in given:
+        # Without its bonus the SR is not needed either (the paper's ablation drops both).
+        settings["sr"] = "off"
+    _check_effect(agent, settings, given)
+    return DeepConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))
+
+
+def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
+    on = {part for part in PARTS if settings.get(part, "on") != "off"}
+    for part, names in PARTS.items():
+        for name in names:
+            if name in given and part not in on:
+                raise BadInput(f"{name} changes nothing: {part} is off in this {agent}")
+    bonus = settings.get("bonus", "sr")
+    for name in ("bonus_from", "bonus_batch"):
+        if name in given and bonus != "sr":
+            raise BadInput(f"{name} changes nothing: it is of the bonus sr, not {bonus}")
+    if "norm" in given and "sr" not in on and settings.get("normalise", "on") == "off":
+        raise BadInput(f"norm changes nothing: {agent} has no SR and does not normalise")

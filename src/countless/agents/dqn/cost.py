@@ -1,0 +1,108 @@
+"""What a step of a deep agent costs here, part by part, without running the agent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch.utils.flop_counter import FlopCounterMode
+
+from countless.agents.dqn.actor import Actor
+from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.device import Device
+from countless.agents.dqn.learner import Learner
+from countless.agents.dqn.losses import compute_losses
+from countless.agents.dqn.network import Spec
+from countless.agents.dqn.plugged import plug_in
+from countless.agents.dqn.replay import FIRST, STEP, Replay
+from countless.envs.game import Game
+
+EPISODE = 100
+# What one accelerator is taken to do of these small convolutions in float32, and what waits beside.
+ASSUMED_FLOPS, ASSUMED_OVERHEAD = 5e12, 1.5e-3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of an agent step by part, and the floating-point operations of an update."""
+
+    parts: dict[str, float]
+    update_flops: float
+    update_period: int
+
+    @property
+    def step(self) -> float:
+        return sum(self.parts.values())
+
+    @property
+    def assumed_step(self) -> float:
+        """Seconds of a step on an accelerator, estimated: see `ASSUMED_FLOPS`."""
+        waiting = ASSUMED_OVERHEAD + self.parts["environment"]
+        return self.update_flops / self.update_period / ASSUMED_FLOPS + waiting
+
+
+def measure_cost(game: Game, config: DeepConfig, device: Device, rounds: int = 2) -> Cost:
+    """Time each part of a step a few times; the best counts."""
+    spec = Spec(game.frame_shape, game.n_actions, game.pixels)
+    learner = Learner(spec, config, device, 0)
+    memory = random_replay(game, config)
+    random = np.random.default_rng(0)
+    batch = memory.sample(config.batch, random)
+    tensors = learner.tensors(batch)
+    with FlopCounterMode(display=False) as counter:
+        losses = compute_losses(learner.network, learner.target, tensors, config)
+        losses.total.backward()  # type: ignore[no-untyped-call]
+
+    def forward() -> None:
+        nonlocal losses
+        losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
+
+    def backward() -> None:
+        learner.optimiser.zero_grad(set_to_none=True)
+        losses.total.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+
+    game.reset()
+    period, stacks = config.update_period, batch.observations
+    forward()
+    parts = {
+        "environment": best_time(lambda: [game.step(0) for _ in range(20)], rounds) / 20,
+        "action": (1 - config.epsilon) * best_time(lambda: learner.greedy(stacks[:1]), 3 * rounds),
+        "replay": best_time(lambda: memory.sample(config.batch, random), 5 * rounds) / period,
+        "forward and losses": best_time(forward, rounds) / period,
+        "backward": best_time(backward, rounds) / period,
+        "optimiser": best_time(learner.optimiser.step, rounds) / period,
+    }
+    if config.bonus == "sr":
+        parts["bonus"] = best_time(lambda: learner.bonuses(stacks), rounds) / len(stacks)
+    plugged = plug_in(config, spec, device, 0)
+    if plugged is not None:
+        actor = Actor(game, config.history, across=False)
+        actor.begin()
+        parts["bonus"] = best_time(lambda: plugged.observe([actor]), 3 * rounds)
+    return Cost(parts, float(counter.get_total_flops()), period)
+
+
+def random_replay(game: Game, config: DeepConfig, slots: int = 500) -> Replay:
+    """A replay of random frames in short episodes."""
+    random = np.random.default_rng(0)
+    replay = Replay(1, slots, game.frame_shape, game.dtype, config.history)
+    for i in range(slots):
+        frame = random.integers(0, 256, game.frame_shape).astype(game.dtype)
+        flags = STEP | (FIRST if i % EPISODE == 0 else 0)
+        replay.append(0, frame, i % game.n_actions, 0.0, flags)
+        if i % EPISODE == EPISODE - 1:
+            replay.finish(0, lambda extrinsic, intrinsic: extrinsic, config.gamma, 0.0)
+    return replay
+
+
+def best_time(work: Callable[[], Any], rounds: int) -> float:
+    """The shortest of several times, in seconds."""
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)

@@ -1,0 +1,83 @@
+"""Who writes down what the loop yields: a line an episode, TensorBoard events."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from countless.agents.dqn.trainer import Finished, Moment
+from countless.core.records import read_lines, write_text
+
+UPDATES_PER_EVENT = 100
+
+
+class EpisodeLog:
+    """`episodes.jsonl`: one JSON line an episode, flushed when it ends."""
+
+    def __init__(self, path: Path, keep_until: int) -> None:
+        """Open for going on at step `keep_until`: what was logged after it is played again."""
+        kept = [episode for episode in read_lines(path) if episode["step"] <= keep_until]
+        write_text(path, "".join(json.dumps(episode) + "\n" for episode in kept))
+        self.scores = [float(episode["score"]) for episode in kept]
+        self._file = path.open("a")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def add(self, ended: Finished) -> None:
+        episode = ended.episode
+        line = {
+            "step": ended.step,
+            "total_frames": ended.frames,
+            "env": ended.env,
+            "score": episode.score,
+            "steps": episode.steps,
+            "frames": episode.frames,
+            "bonus": episode.bonus / episode.steps,
+            "sr_norm": episode.sr_norm / episode.steps,
+        }
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+
+class Events:
+    """TensorBoard, with CleanRL's keys where it has them; the x axis is agent steps."""
+
+    def __init__(self, folder: Path, purge: int, updates: int) -> None:
+        """Open for going on at step `purge`, after so many updates."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder), purge_step=purge + 1)
+        self._then, self._step, self._updates = time.monotonic(), purge, updates
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def episode(self, ended: Finished) -> None:
+        episode = ended.episode
+        self._add("charts/episodic_return", episode.score, ended.step)
+        self._add("charts/episodic_length", episode.steps, ended.step)
+        if episode.bonus:
+            self._add("bonus/mean", episode.bonus / episode.steps, ended.step)
+        if episode.sr_norm:
+            self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
+
+    def update(self, updates: int, moment: Moment) -> None:
+        """Every hundredth update, or the turn in which it fell."""
+        due = updates // UPDATES_PER_EVENT > self._updates // UPDATES_PER_EVENT
+        self._updates = updates
+        if not due or moment.losses is None:
+            return
+        now, step = time.monotonic(), moment.step
+        told = {"td_loss": moment.losses["td"], "q_values": moment.losses["q"]} | moment.losses
+        for name, value in told.items():
+            if name not in ("q", "active"):
+                self._add(f"losses/{name}", float(value), step)
+        self._add("charts/active_features", float(moment.losses["active"]), step)
+        self._add("charts/epsilon", moment.epsilon, step)
+        self._add("charts/SPS", (step - self._step) / max(now - self._then, 1e-9), step)
+        self._then, self._step = now, step
+
+    def _add(self, key: str, value: float, step: int) -> None:
+        self._writer.add_scalar(key, value, step)

@@ -1,0 +1,183 @@
+"""The released scripts, draw for draw: every run shares two Mersenne Twisters, one after the other.
+
+A run is one episode: it ends at the time limit or on entering a terminal state. The SR is kept as
+a matrix and its l1 norm, the one of the released code, summed in NumPy's order, so that not one bit
+of rounding differs. Other norms agree with NumPy's to the last bit or two.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from countless.agents.tabular.kernels.sarsa import (
+    ALPHA,
+    BETA,
+    EPSILON,
+    ETA,
+    GAMMA,
+    GAMMA_SR,
+    TWO_53,
+)
+from countless.agents.tabular.kernels.step import diverged
+from countless.agents.tabular.kernels.twister import numpy_below, python_below, uniform_53
+
+
+@njit(cache=True)
+def _short_sum(x, low, n):
+    """At most 128 numbers: eight running sums, then what is left."""
+    if n < 8:
+        total = 0.0
+        for i in range(n):
+            total += x[low + i]
+        return total
+    r = x[low : low + 8].copy()
+    whole = n - n % 8
+    for i in range(8, whole, 8):
+        for j in range(8):
+            r[j] += x[low + i + j]
+    total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]))
+    for i in range(whole, n):
+        total += x[low + i]
+    return total
+
+
+@njit(cache=True)
+def pairwise_sum(x):
+    """The sum of x in NumPy's order: above 128 numbers, the sum of the sums of two halves.
+
+    The recursion is written as a stack of (low, n); n = -1 stands for "add the last two".
+    """
+    if len(x) <= 128:
+        return _short_sum(x, 0, len(x))
+    stack, values = [(0, len(x))], [0.0]
+    while len(stack) > 0:
+        low, n = stack.pop()
+        if n < 0:
+            right = values.pop()
+            values[-1] += right
+        elif n <= 128:
+            values.append(_short_sum(x, low, n))
+        else:
+            half = n // 2
+            half -= half % 8
+            stack.append((0, -1))
+            stack.append((low + half, n - half))
+            stack.append((low, half))
+    return values[-1]
+
+
+@njit(error_model="numpy", cache=True)
+def _norm(row, p):
+    """`np.linalg.norm(row, ord=p)` of a non-negative row."""
+    if p == 1.0:
+        return pairwise_sum(row)
+    if p == 2.0:
+        total = 0.0
+        for x in row:
+            total += x * x
+        return math.sqrt(total)
+    largest = row.max()
+    if math.isinf(p):
+        return largest
+    return largest * pairwise_sum((row / largest) ** p) ** (1.0 / p)
+
+
+@njit(cache=True)
+def replayed_start(model, python, current):
+    """`reset()`: a draw beyond a start distribution that sums to less than 1 changes nothing."""
+    u = uniform_53(python)
+    for s in range(len(model.start)):
+        if u < model.start[s]:
+            return s
+    return current
+
+
+@njit(cache=True)
+def _epsilon_greedy(q, s, n, explore, python, legacy):
+    if uniform_53(python) < explore:
+        return python_below(python, n)
+    best = q[s, 0]
+    for j in range(1, n):
+        best = max(best, q[s, j])
+    ties = 0
+    for j in range(n):
+        if q[s, j] == best:
+            ties += 1
+    if ties == 0:
+        return 0  # no value is a number any more; the caller says so at the end of the run
+    pick = numpy_below(legacy, ties)
+    for j in range(n):
+        if q[s, j] == best:
+            if pick == 0:
+                return j
+            pick -= 1
+    return 0
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def replay_sarsa(
+    model, bonus, p, setting, executed, truncate, steps, python, legacy, start, returns, trace
+):
+    """Runs of the released scripts, in order; twisters and `start` go on where they stood.
+
+    Building the MDP draws the first start state (asked for by -1); each run, at its end, that of
+    the next.
+    """
+    states = len(model.n_slots)
+    width, depth = len(model.slots), len(model.outcomes)
+    alpha, gamma, eta = setting[ALPHA], setting[GAMMA], setting[ETA]
+    gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
+    explore = np.ceil(setting[EPSILON] * TWO_53)
+    tracing = trace.shape[0] > 0
+    if start[0] < 0:
+        start[0] = replayed_start(model, python, 0)
+    for run in range(len(returns)):
+        q = np.zeros((states, width))
+        size = states if bonus else 0
+        psi = np.zeros((size, size))
+        s = start[0]
+        carried = -1
+        for t in range(steps):
+            slot = carried
+            if slot < 0:
+                n = int(model.n_slots[s])
+                slot = _epsilon_greedy(q, s, n, explore, python, legacy)
+            cell = (s * width + slot) * depth
+            u = uniform_53(python)
+            while u >= model.threshold[cell]:
+                cell += 1
+            s_next, reward = np.int64(model.next_state[cell]), model.reward[cell]
+            n_next = int(model.n_slots[s_next])
+            next_slot = _epsilon_greedy(q, s_next, n_next, explore, python, legacy)
+            ends = model.ends[cell]
+            cut = ends or (t == steps - 1 and not truncate)
+            keep = 0.0 if cut else 1.0
+            total = reward
+            norm = 0.0
+            if bonus:
+                for j in range(states):
+                    cumulant = 1.0 if j == s else 0.0
+                    psi[s, j] = psi[s, j] + eta * (
+                        cumulant + gamma_sr * keep * psi[s_next, j] - psi[s, j]
+                    )
+                norm = _norm(psi[s], p)
+                total = reward + beta / norm
+            q[s, slot] = q[s, slot] + alpha * (
+                total + gamma * keep * q[s_next, next_slot] - q[s, slot]
+            )
+            returns[run] += reward
+            if tracing:
+                trace[run, t, 0], trace[run, t, 1] = s, slot
+                trace[run, t, 2], trace[run, t, 3] = reward, norm
+                trace[run, t, 4] = q[s, slot]
+            s = s_next
+            if executed:
+                carried = next_slot
+            if ends:
+                break
+        start[0] = replayed_start(model, python, s)
+        if diverged(q.ravel()):
+            returns[run] = math.nan

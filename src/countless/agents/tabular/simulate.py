@@ -1,0 +1,150 @@
+"""Drive the kernels: settings x runs over threads, in chunks, the same bits however it is cut."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import numpy as np
+
+from countless.agents.tabular.agents import Agent
+from countless.agents.tabular.bind import Bound, Returns, Trace, bind
+from countless.core.errors import CountlessError
+from countless.envs.mdp import MDP
+
+Progress = Callable[[int], None]
+
+STATE, SLOT, REWARD, NORM, VALUE = range(5)  # the last axis of a trace
+CHUNK_STEPS = 4_000_000
+CHUNK_PLANNED = 2_000_000  # divided by |S|, for agents that plan at every step
+NO_TRACE = np.empty((0, 0, 5))
+
+
+def thread_count() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def simulate(
+    agents: Sequence[Agent],
+    mdp: MDP,
+    *,
+    runs: int,
+    steps: int,
+    seed: int,
+    rng: str = "countless",
+    first_run: int = 0,
+    threads: int | None = None,
+    chunk_steps: int | None = None,
+    progress: Progress | None = None,
+) -> Returns:
+    """Undiscounted returns (agents, runs) of `steps` steps each.
+
+    All agents must be of one kind and agree in everything but their real-valued parameters, as
+    the settings of a sweep do. `progress` is called with the number of steps just done.
+    """
+    bound = bind(agents, mdp, steps, seed, rng)
+    returns = np.zeros((len(agents), runs))
+    chunk = chunk_steps or (CHUNK_PLANNED // mdp.n_states if bound.plans else CHUNK_STEPS)
+    work = _Work(bound, returns, steps, first_run, chunk, progress or (lambda done: None))
+    threads = threads or thread_count()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            _work_off(pool, work.pieces(), 2 * threads)
+        except BaseException:
+            work.stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    if not np.isfinite(returns).all():
+        raise CountlessError(
+            f"{agents[0].name} in {mdp.name}: the values grew beyond all numbers; "
+            "smaller step sizes or a smaller beta would keep them"
+        )
+    return returns
+
+
+def trace_runs(
+    agent: Agent,
+    mdp: MDP,
+    *,
+    runs: int,
+    steps: int,
+    seed: int,
+    rng: str = "countless",
+    first_run: int = 0,
+) -> Trace:
+    """What happened, step by step: (runs, steps, 5) of state, slot, reward, norm, value.
+
+    For a learning agent the norm is that of the SR after the step's update (the visit count for
+    `sarsa-counts`) and the value is the updated one; for a planning agent, the value planned with.
+    """
+    trace = np.zeros((runs, steps, 5))
+    bind([agent], mdp, steps, seed, rng).kernel(slice(0, 1), np.zeros((1, runs)), first_run, trace)
+    return trace
+
+
+def compile_kernels(agents: Sequence[Agent], mdp: MDP, rng: str) -> None:
+    """Compile what `simulate` will call, so that a clock started after it times only the work."""
+    bind(agents[:1], mdp, 1, 0, rng).kernel(slice(0, 1), np.zeros((1, 1)), 0, NO_TRACE)
+
+
+@dataclass
+class _Work:
+    """A study cut into pieces of well below a second each, so that an interrupt is quick."""
+
+    bound: Bound
+    returns: Returns
+    steps: int
+    first_run: int
+    chunk_steps: int
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self.stop = threading.Event()
+        self.lock = threading.Lock()
+
+    def pieces(self) -> Iterator[Callable[[], None]]:
+        """Several settings, or some runs of one; runs that share a stream follow one another."""
+        n_settings, runs = self.returns.shape
+        chunk_runs = max(1, min(runs, self.chunk_steps // self.steps))
+        chunk_settings = max(1, self.chunk_steps // (self.steps * runs))
+        for low in range(0, n_settings, chunk_settings):
+            settings = slice(low, min(low + chunk_settings, n_settings))
+            cuts = [slice(run, min(run + chunk_runs, runs)) for run in range(0, runs, chunk_runs)]
+            if self.bound.divisible:
+                yield from (self._piece(settings, [cut]) for cut in cuts)
+            else:
+                yield self._piece(settings, cuts)
+
+    def _piece(self, settings: slice, cuts: list[slice]) -> Callable[[], None]:
+        def work() -> None:
+            for cut in cuts:
+                if self.stop.is_set():
+                    return
+                part = self.returns[settings, cut]
+                self.bound.kernel(settings, part, self.first_run + cut.start, NO_TRACE)
+                with self.lock:
+                    self.progress(part.size * self.steps)
+
+        return work
+
+
+def _work_off(pool: ThreadPoolExecutor, pieces: Iterator[Callable[[], None]], ahead: int) -> None:
+    """Keep the pool busy with `ahead` pieces at a time; the first error ends it."""
+    under_way: set[Future[None]] = set()
+    for piece in pieces:
+        under_way.add(pool.submit(piece))
+        if len(under_way) >= ahead:
+            under_way = _collect(under_way)
+    while under_way:
+        under_way = _collect(under_way)
+
+
+def _collect(under_way: set[Future[None]]) -> set[Future[None]]:
+    done, left = wait(under_way, return_when=FIRST_COMPLETED)
+    for future in done:
+        future.result()
+    return left

@@ -1,0 +1,134 @@
+"""Bonuses of the registry in the deep agent."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from countless.agents.dqn import checkpoint
+from countless.agents.dqn.agents import AGENTS, make_config
+from countless.agents.dqn.device import Device
+from countless.agents.dqn.trainer import Trainer
+from countless.bonuses import registry
+from countless.bonuses.registry import BonusKind
+from countless.core.errors import BadInput
+from countless.core.params import real, validate
+from countless.envs.games import make_game
+
+TINY = {
+    "width": 0.1, "history": 2, "replay": 2_000, "warmup": 40, "target_period": 50,
+    "epsilon_steps": 100,
+}  # fmt: skip
+WITH_BONUS = ("dqn-cts", "dqn-pixelcnn", "dqn-rnd", "dqn-counts")
+
+
+@pytest.mark.parametrize("bonus", ["cts", "pixelcnn", "rnd", "counts"])
+def test_a_bonus_brings_what_its_own_agent_gives_it(bonus):
+    ours = make_config("dqn-mmc-sr", parameters={"bonus": bonus, "norm": 2.0})
+    own = make_config(f"dqn-{bonus}")
+    for name in ("beta", "bonus_limit", "clip_total"):
+        assert getattr(ours, name) == getattr(own, name)
+    assert make_config("dqn-mmc", parameters={"bonus": bonus, "beta": 0.7}).beta == 0.7
+
+
+def make(agent, env="deepsea-5", **parameters):
+    config = make_config(agent, parameters=TINY | parameters)
+    return Trainer([make_game(env, seed=i) for i in range(config.envs)], config, Device(), 0)
+
+
+def run(trainer, steps):
+    while trainer.step < steps:
+        trainer.turn()
+
+
+def test_counts_are_those_of_the_observations():
+    trainer = make("dqn-counts", history=1)
+    run(trainer, 60)
+    written = int(trainer.replay.opened[0])
+    visits: dict[bytes, int] = {}
+    steps = 0
+    for slot in range(written):
+        if not trainer.replay.flags[0, slot] & 2:
+            continue
+        steps += 1
+        key = trainer.replay.frames[0, slot].tobytes()
+        visits[key] = visits.get(key, 0) + 1
+        if steps <= 40:
+            assert trainer.replay.intrinsic[0, slot] == 0.0  # the warm-up's
+            continue
+        assert trainer.replay.intrinsic[0, slot] == pytest.approx(visits[key] ** -0.5, rel=1e-6)
+    assert max(visits.values()) > 5
+
+
+@pytest.mark.parametrize("agent", WITH_BONUS)
+def test_each_is_the_same_agent_with_another_bonus(agent):
+    plain, own = make_config("dqn-mmc").describe(), make_config(agent).describe()
+    differing = {name for name in plain if plain[name] != own[name]}
+    assert differing <= {"bonus", "beta", "clip_total", "bonus_limit"}
+    assert own["bonus"] == agent.removeprefix("dqn-")
+
+
+@pytest.mark.parametrize("agent", ["dqn-rnd", "dqn-counts"])
+def test_killed_and_resumed_is_never_killed(agent, tmp_path):
+    whole = make(agent, envs=2)
+    run(whole, 120)
+    first = make(agent, envs=2)
+    run(first, 60)
+    checkpoint.save(tmp_path / "checkpoint", first)
+    second = make(agent, envs=2)
+    checkpoint.load(tmp_path / "checkpoint", second)
+    run(second, 120)
+    for name, array in whole.replay.arrays().items():
+        np.testing.assert_array_equal(array, second.replay.arrays()[name])
+    for name, array in whole.plugged.get_state().items():
+        np.testing.assert_array_equal(array, second.plugged.get_state()[name])
+
+
+@dataclass(frozen=True)
+class MineParameters:
+    scale: float = real(3.0, "what it always gives", "[0, inf)")
+
+    def __post_init__(self):
+        validate(self)
+
+
+class Mine:
+    def __init__(self, scale):
+        self.scale, self.starts = scale, []
+
+    def observe(self, observations, features=None, *, starts=None, **more):
+        self.starts.append(bool(starts[0]))
+        return np.full(len(observations), self.scale)
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        assert state == {}
+
+
+KIND = BonusKind(
+    "mine", "always the same", MineParameters, lambda seen, given, **_: Mine(given.scale)
+)
+
+
+def test_a_bonus_of_ones_own_by_name(monkeypatch):
+    class Point:
+        value = "mine:KIND"
+
+        def load(self):
+            return KIND
+
+    monkeypatch.setattr(registry, "_entry_points", lambda: {"mine": Point()})
+    trainer = make("dqn-mmc", bonus="mine", warmup_bonus="on", env="CartPole-v1")
+    run(trainer, 30)
+    assert (trainer.replay.intrinsic[0, : int(trainer.replay.opened[0]) - 1].max()) == 3.0
+    assert sum(trainer.plugged.bonus.starts) == trainer.episodes + 1
+
+
+def test_bonuses_that_do_not_fit():
+    with pytest.raises(BadInput, match="did you mean 'rnd'"):
+        make_config("dqn-mmc", parameters={"bonus": "rdn"})
+    with pytest.raises(BadInput, match="cts takes images"):
+        make("dqn-cts", env="CartPole-v1")
+    assert set(WITH_BONUS) < set(AGENTS)
