@@ -15,7 +15,7 @@ from countless.bonuses.protocol import Bonus, State, as_batch, check_state
 from countless.bonuses.registry import BonusKind
 from countless.bonuses.spec import Observations
 from countless.core.errors import BadInput
-from countless.core.params import real, validate
+from countless.core.parameters import real, validate
 
 DIGEST = 16
 

@@ -15,7 +15,7 @@ from countless.bonuses.protocol import Bonus, State, as_batch, check_state
 from countless.bonuses.registry import BonusKind
 from countless.bonuses.spec import Observations
 from countless.core.errors import BadInput
-from countless.core.params import real, validate, whole
+from countless.core.parameters import real, validate, whole
 
 LEVELS = 8
 # Words of 4 bytes of an inner node and of a leaf; checked against the kernel when it is loaded.

@@ -8,7 +8,7 @@ from countless.bonuses.arrays import need_torch
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import BonusKind
 from countless.bonuses.spec import Observations
-from countless.core.params import real, validate, whole
+from countless.core.parameters import real, validate, whole
 
 
 @dataclass(frozen=True)

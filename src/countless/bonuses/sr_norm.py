@@ -10,7 +10,7 @@ from countless.bonuses.registry import BonusKind
 from countless.bonuses.spec import Observations
 from countless.bonuses.sr_tabular import TabularSRNorm
 from countless.core.errors import BadInput
-from countless.core.params import choice, real, validate, whole
+from countless.core.parameters import choice, real, validate, whole
 
 NAME = "sr-norm"
 

@@ -15,7 +15,7 @@ from countless.bonuses.registry import BonusKind
 from countless.bonuses.spec import Observations
 from countless.bonuses.stream import StateStream
 from countless.core.errors import BadInput
-from countless.core.params import choice, real, validate
+from countless.core.parameters import choice, real, validate
 from countless.core.substochastic import count_visit, invert, row_residual
 
 DRIFT = 1e-9

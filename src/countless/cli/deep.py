@@ -18,7 +18,7 @@ from countless.cli.options import given_parameters
 from countless.cli.show import PLAIN_EVERY, print_json, print_table
 from countless.cli.stopping import Patience
 from countless.core.errors import BadInput
-from countless.core.params import settings_label
+from countless.core.parameters import settings_label
 from countless.runs.deep import DeepJob, DeepResult, Status, Stopped, make_job
 from countless.runs.deep_folder import LAST
 from countless.runs.jobs import run_jobs

@@ -13,7 +13,7 @@ from countless.analysis.tables import Table, number
 from countless.bonuses.registry import bonus_kind
 from countless.cli.show import Bars, print_json, print_table, print_text
 from countless.core.errors import BadInput
-from countless.core.params import default_of
+from countless.core.parameters import default_of
 from countless.experiments.diagnose import Diagnosis, diagnose, draw
 
 

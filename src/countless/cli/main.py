@@ -21,7 +21,7 @@ from countless.cli.options import (
     add_study_options,
 )
 from countless.cli.stopping import Interrupt, Terminated, terminate
-from countless.core.errors import BadInput, CountlessError
+from countless.core.errors import BadInput, CountlessError, naming_options
 
 EPILOG = """\
 examples:
@@ -247,7 +247,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ℓ shows a question mark
     try:
-        code = _dispatch(sys.argv[1:] if argv is None else argv)
+        with naming_options():
+            code = _dispatch(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
         return code
     except CountlessError as error:

@@ -11,7 +11,7 @@ from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
 from countless.agents.dqn.agents import SCALES
 from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
 from countless.agents.tabular.agents import AGENTS, RNGS
-from countless.core.params import default_of
+from countless.core.parameters import default_of
 
 
 def add_study_options(parser: argparse.ArgumentParser, agent: str | None, runs: int) -> None:
@@ -92,8 +92,19 @@ def add_agent_options(
                 _add_parameter(network, item, _default(own.get(name, default_of(item))))
 
 
-def _default(value: float | str) -> str:
+def _default(value: float | str | bool | None) -> str:
+    if value is None:
+        return " (default: as the variant says)"
+    if isinstance(value, bool):
+        return f" (default: {'on' if value else 'off'})"
     return f" (default: {value if isinstance(value, str) else f'{value:,.12g}'})"
+
+
+def on_or_off(text: str) -> bool:
+    """The value of a switch."""
+    if text not in ("on", "off"):
+        raise argparse.ArgumentTypeError(f"must be on or off, not {text!r}")
+    return text == "on"
 
 
 def _add_parameter(group: Any, item: Any, note: str) -> None:
@@ -101,11 +112,15 @@ def _add_parameter(group: Any, item: Any, note: str) -> None:
     span = ""
     if "choices" in known or "interval" in known:
         span = "; " + ("|".join(known["choices"]) if "choices" in known else known["interval"].text)
+    kind: Any = str if isinstance(default_of(item), str) else float
+    metavar = "P" if item.name == "norm" else item.name.upper().replace("_", "-")
+    if "switch" in known:
+        kind, metavar = on_or_off, "on|off"
     group.add_argument(
         f"--{item.name.replace('_', '-')}",
         dest=f"parameter_{item.name}",
-        type=str if isinstance(default_of(item), str) else float,
-        metavar="P" if item.name == "norm" else item.name.upper().replace("_", "-"),
+        type=kind,
+        metavar=metavar,
         help=f"{known['help']}{span}{note}",
     )
 

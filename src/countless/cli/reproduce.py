@@ -11,7 +11,7 @@ from countless.agents.dqn.agents import SCALES, require_deep
 from countless.cli.show import Bars, print_json, print_table, print_text
 from countless.cli.stopping import Patience
 from countless.core.errors import BadInput
-from countless.core.params import check_choice
+from countless.core.parameters import check_choice
 from countless.core.records import ensure_folder
 from countless.core.seeding import check_seed
 from countless.experiments.catalog import EXPERIMENTS, members

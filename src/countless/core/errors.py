@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class CountlessError(Exception):
@@ -16,6 +17,39 @@ class BadInput(CountlessError):  # noqa: N818 (it is the input that is bad, not 
     """The user gave something that cannot be right; the command line exits with 2."""
 
     exit_code = 2
+
+
+_command_line = False
+
+
+@contextmanager
+def naming_options(on: bool = True) -> Iterator[None]:
+    """Within it, messages name options (--gamma-sr), not Python parameters (gamma_sr)."""
+    global _command_line
+    before, _command_line = _command_line, on
+    try:
+        yield
+    finally:
+        _command_line = before
+
+
+def names_options() -> bool:
+    """Whether messages name options just now: a worker process is told, and does the same."""
+    return _command_line
+
+
+def named(parameter: str, value: object = None) -> str:
+    """A parameter as the person who gave it writes it, with a value where one is suggested.
+
+    >>> named("gamma_sr"), named("sr", False)
+    ('gamma_sr', 'sr=False')
+    """
+    if not _command_line:
+        return parameter if value is None else f"{parameter}={value!r}"
+    option = f"--{parameter.replace('_', '-')}"
+    if isinstance(value, bool):
+        value = "on" if value else "off"
+    return option if value is None else f"{option} {value}"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> BadInput:

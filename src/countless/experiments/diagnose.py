@@ -14,7 +14,7 @@ from countless.analysis.statistics import rank_correlation
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
 from countless.core.errors import BadInput
-from countless.core.params import settings_label
+from countless.core.parameters import settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp

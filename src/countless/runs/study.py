@@ -23,7 +23,7 @@ from countless.agents.tabular.agents import RNGS, Agent, describe
 from countless.agents.tabular.bind import bind, shape_of
 from countless.agents.tabular.simulate import compile_kernels, simulate
 from countless.core.errors import BadInput
-from countless.core.params import check_choice
+from countless.core.parameters import check_choice
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import (
     SCHEMA,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countless.agents.dqn.agents import require_deep
-from countless.core.params import settings_label
+from countless.core.parameters import settings_label
 
 if TYPE_CHECKING:
     from countless.runs.deep import DeepResult, Status

@@ -12,7 +12,7 @@ from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import registry
 from countless.bonuses.registry import BonusKind
 from countless.core.errors import BadInput
-from countless.core.params import real, validate
+from countless.core.parameters import real, validate
 from countless.envs.games import make_game
 
 TINY = {

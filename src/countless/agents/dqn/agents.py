@@ -8,7 +8,7 @@ from typing import Any
 
 from countless.agents.dqn.config import FIELDS, DeepConfig
 from countless.core.errors import BadInput, unknown_name
-from countless.core.params import check_choice, check_real
+from countless.core.parameters import check_choice, check_real
 
 SUMMARIES = {
     "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from countless.core.errors import BadInput
-from countless.core.params import choice, real, validate, whole, word
+from countless.core.parameters import choice, real, validate, whole, word
 
 SWITCH = ("on", "off")
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")

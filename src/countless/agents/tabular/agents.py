@@ -17,7 +17,7 @@ from countless.agents.tabular.model_free import (
     Spie,
 )
 from countless.core.errors import BadInput, unknown_name
-from countless.core.params import check_real, default_of
+from countless.core.parameters import check_real, default_of
 
 RNGS = ("countless", "authors")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from countless.core.params import choice, real, validate
+from countless.core.parameters import choice, real, validate
 
 VARIANTS = ("paper", "authors")
 EXPLORE = ("variant", "all", "ends")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
-from countless.core import stale, substochastic
+from countless.core import kernel_cache, substochastic
 
-stale.drop_stale_kernels([*Path(__file__).parent.glob("*.py"), Path(str(substochastic.__file__))])
+SOURCES = (*Path(__file__).parent.glob("*.py"), Path(str(substochastic.__file__)))
+
+kernel_cache.drop_stale_kernels(SOURCES)

@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Real
 from typing import Any, ClassVar, Protocol, cast
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, named
 
 LONGEST = 120  # letters of a label; longer ones are cut and get a sum
 
@@ -57,6 +57,11 @@ def choice(default: str, text: str, choices: tuple[str, ...]) -> Any:
     return field(default=default, metadata={"help": text, "choices": choices})
 
 
+def switch(default: bool | None, text: str) -> Any:
+    """A field that is True or False; with None as its default, also "as the variant says"."""
+    return field(default=default, metadata={"help": text, "switch": True})
+
+
 def word(default: str, text: str) -> Any:
     """A field that takes any name, checked by whoever looks it up."""
     return field(default=default, metadata={"help": text})
@@ -65,13 +70,13 @@ def word(default: str, text: str) -> Any:
 def check_real(name: str, value: object, interval: Interval) -> float:
     """`value` as a float inside `interval`, or a `BadInput` that says what would be right."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise BadInput(f"{name} must be a number in {interval.text}, not {value!r}")
+        raise BadInput(f"{named(name)} must be a number in {interval.text}, not {value!r}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if math.isnan(number) or not interval.contains(number):
-        raise BadInput(f"{name} must lie in {interval.text}, not {number:g}")
+        raise BadInput(f"{named(name)} must lie in {interval.text}, not {number:g}")
     return number
 
 
@@ -83,15 +88,22 @@ def check_whole(name: str, value: object, interval: Interval) -> int:
     """
     number = check_real(name, value, interval)
     if number != math.floor(number):
-        raise BadInput(f"{name} must be a whole number in {interval.text}, not {number:g}")
+        raise BadInput(f"{named(name)} must be a whole number in {interval.text}, not {number:g}")
     return int(number)
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """`value` if it is one of `choices`, or a `BadInput` that lists them."""
     if value not in choices:
-        raise BadInput(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        raise BadInput(f"{named(name)} must be one of {', '.join(choices)}, not {value!r}")
     return str(value)
+
+
+def check_switch(name: str, value: object, default: bool | None) -> bool | None:
+    """`value` if it is True or False (or None, where that is the default), or a `BadInput`."""
+    if isinstance(value, bool) or (value is None and default is None):
+        return value
+    raise BadInput(f"{named(name)} must be True or False, not {value!r}")
 
 
 def validate(parameters: Parameters) -> None:
@@ -106,14 +118,16 @@ def validate(parameters: Parameters) -> None:
             object.__setattr__(parameters, item.name, number)
         elif "choices" in item.metadata:
             check_choice(item.name, value, item.metadata["choices"])
+        elif "switch" in item.metadata:
+            check_switch(item.name, value, cast("bool | None", item.default))
         elif not isinstance(value, str) or not value:
-            raise BadInput(f"{item.name} must be a name, not {value!r}")
+            raise BadInput(f"{named(item.name)} must be a name, not {value!r}")
 
 
-def default_of(item: Field[Any]) -> float | str:
+def default_of(item: Field[Any]) -> float | str | bool | None:
     """The default of such a field."""
     assert item.default is not MISSING
-    return cast("float | str", item.default)
+    return cast("float | str | bool | None", item.default)
 
 
 def settings_label(*names: str, settings: Mapping[str, Any]) -> str:

@@ -1,10 +1,11 @@
 import math
+from dataclasses import dataclass
 
 import pytest
 
 from countless.agents.tabular.agents import AGENTS, Sarsa, SarsaSR, make_agent, published
-from countless.core.errors import BadInput, unknown_name
-from countless.core.params import Interval, check_whole
+from countless.core.errors import BadInput, named, naming_options, unknown_name
+from countless.core.parameters import Interval, check_real, check_whole, switch, validate
 from countless.runs.run import run
 
 
@@ -77,3 +78,29 @@ def test_whole_numbers():
     for value, message in ((0, "must lie in"), (1.5, "must be a whole number"), ("3", "a number")):
         with pytest.raises(BadInput, match=message):
             check_whole("size", value, Interval("[1, inf)"))
+
+
+def test_switch_takes_booleans_only():
+    @dataclass(frozen=True)
+    class Switched:
+        sr: bool = switch(True, "learn the SR")
+        pseudo: bool | None = switch(None, "as the variant says")
+
+        def __post_init__(self):
+            validate(self)
+
+    assert Switched(sr=False).sr is False
+    assert Switched().pseudo is None
+    for wrong in ({"sr": "off"}, {"sr": None}, {"pseudo": 1}):
+        with pytest.raises(BadInput, match="must be True or False"):
+            Switched(**wrong)
+
+
+def test_messages_name_parameters_in_python_and_options_on_the_command_line():
+    assert named("gamma_sr") == "gamma_sr"
+    with naming_options():
+        assert named("gamma_sr") == "--gamma-sr"
+        assert named("sr", False) == "--sr off"
+        with pytest.raises(BadInput, match=r"^--gamma-sr must lie in"):
+            check_real("gamma_sr", 2, Interval("[0, 1)"))
+    assert named("gamma_sr") == "gamma_sr"
