@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from countless.agents.tabular.agents import make_agent as make_agent
+    from countless.agents.catalogue import make_agent as make_agent
     from countless.envs.catalog import make_mdp as make_mdp
     from countless.runs.run import run as run
     from countless.runs.sweep import sweep as sweep
@@ -24,7 +24,7 @@ _LAZY = {
     "sweep": "countless.runs.sweep",
     "train": "countless.runs.train",
     "make_mdp": "countless.envs.catalog",
-    "make_agent": "countless.agents.tabular.agents",
+    "make_agent": "countless.agents.catalogue",
 }
 
 __all__ = ["make_agent", "make_mdp", "run", "sweep", "train"]

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
-from countless.agents.tabular.agents import AGENTS
+from countless.agents.catalogue import AGENTS
 from countless.cli.options import (
     add_agent_options,
     add_deep_options,
@@ -205,7 +204,7 @@ def _agent_and_env(parser: argparse.ArgumentParser) -> None:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed arguments; an option nobody knows is an error that names the nearest."""
     wants_help = {"-h", "--help"} & set(argv)
-    named = [word for word in argv[1:2] if word in AGENTS or word in DEEP_AGENTS]
+    named = [word for word in argv[1:2] if word in AGENTS]
     parser = build_parser(named[0] if wants_help and named else None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:

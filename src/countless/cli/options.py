@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from countless.agents.catalogue import AGENTS as ALL_AGENTS
 from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
 from countless.agents.dqn.agents import SCALES
 from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
-from countless.agents.tabular.agents import AGENTS, RNGS
+from countless.agents.tabular.agent import RNGS
 from countless.core.parameters import default_of
+
+AGENTS = {name: entry for name, entry in ALL_AGENTS.items() if entry.engine == "tabular"}
 
 
 def add_study_options(parser: argparse.ArgumentParser, agent: str | None, runs: int) -> None:
@@ -74,8 +76,8 @@ def add_agent_options(
     """One option a hyperparameter, saying which agents take it; with an agent, only its own."""
     takers: dict[str, list[str]] = {}
     described: dict[str, Any] = {}
-    for name, kind in AGENTS.items():
-        for item in fields(kind) if agent in (None, name) else ():
+    for name, entry in AGENTS.items():
+        for item in entry.parameters.values() if agent in (None, name) else ():
             takers.setdefault(item.name, []).append(name)
             described.setdefault(item.name, item)
     if described:
@@ -83,7 +85,8 @@ def add_agent_options(
     for name, item in described.items():
         also = f"; deep agents: {DEEP_FIELDS[name].metadata['help']}" if name in DEEP_FIELDS else ""
         who = f" [{', '.join(takers[name])}]{also if deep else ''}"
-        _add_parameter(tabular, item, who if agent is None else _default(default_of(item)))
+        rule = item.metadata.get("rule", default_of(item))
+        _add_parameter(tabular, item, who if agent is None else _default(rule))
     if deep and agent not in AGENTS:
         network = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
         own = DEEP_AGENTS.get(agent or "", {})

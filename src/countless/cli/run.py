@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
+from countless.agents.catalogue import agent_entry, choose_parameters, describe
 from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
 from countless.agents.dqn.agents import require_deep
-from countless.agents.tabular.agents import AGENTS, describe, published, source_of
 from countless.analysis.tables import Table, interval, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table
-from countless.core.errors import BadInput, unknown_name
-from countless.envs.catalog import paper_domain
+from countless.core.errors import BadInput
 from countless.runs.run import RunResult, run
 
 
@@ -22,8 +23,7 @@ def command(arguments: argparse.Namespace) -> None:
 
         deep.command(arguments)
         return
-    if arguments.agent not in AGENTS:
-        raise unknown_name("agent", arguments.agent, [*AGENTS, *DEEP_AGENTS])
+    agent_entry(arguments.agent)
     for option in ("seeds", "frames", "scale", "device", "precision", "compile"):
         if getattr(arguments, option):
             raise BadInput(
@@ -40,10 +40,10 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(result.to_json())
     else:
-        print_table(result_table(result))
+        print_table(result_table(result, given_parameters(arguments)))
 
 
-def result_table(result: RunResult) -> Table:
+def result_table(result: RunResult, given: Mapping[str, Any]) -> Table:
     """The result as two columns: a statistic, its value."""
     summary, study = result.summary, result.study
     rows = [
@@ -61,21 +61,15 @@ def result_table(result: RunResult) -> Table:
         f"{result.agent.name} in {result.env}: undiscounted return of {study.steps:,} steps, "
         f"{study.runs:,} runs, seed {study.seed}, rng {study.rng}"
     )
-    return Table(title, ("", "return"), tuple(rows), note=_parameter_line(result))
+    return Table(title, ("", "return"), tuple(rows), note=_parameter_line(result, given))
 
 
-def _parameter_line(result: RunResult) -> str:
-    values = describe(result.agent)
-    if not values:
-        return ""
-    text = ", ".join(
-        f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()
-    )
-    table6 = published(
-        result.agent.name, paper_domain(result.study.mdp), getattr(result.agent, "norm", None)
-    )
-    if table6 and all(values[key] == value for key, value in table6.items()):
-        text += f" ({source_of(result.agent.name)})"
-    elif not table6:
-        text += " (defaults where not given)"
-    return f"parameters: {text}"
+def _parameter_line(result: RunResult, given: Mapping[str, Any]) -> str:
+    """Each parameter with its value, and where those that are not plain defaults came from."""
+    sources = choose_parameters(result.agent.name, result.study.mdp, given).sources
+    by_source: dict[str, list[str]] = {}
+    for name, value in describe(result.agent).items():
+        shown = f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        by_source.setdefault(sources[name], []).append(shown)
+    parts = [f"{', '.join(shown)} ({source})" for source, shown in by_source.items()]
+    return f"parameters: {'; '.join(parts)}" if parts else ""

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from countless.agents.tabular.agents import describe
+from countless.agents.catalogue import describe
 from countless.analysis.tables import Table, number
 from countless.cli.options import given_parameters, study_options
 from countless.cli.show import Bars, print_json, print_table

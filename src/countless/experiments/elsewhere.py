@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gymnasium
 
-from countless.agents.tabular.agents import make_agent
+from countless.agents.catalogue import make_agent
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table
 from countless.core.progress import Reporter

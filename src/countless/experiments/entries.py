@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import make_agent
+from countless.agents.catalogue import make_agent
 from countless.analysis.statistics import Summary, summarise
 from countless.analysis.tables import Table, number
 from countless.core.progress import Reporter

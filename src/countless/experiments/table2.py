@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import make_agent
+from countless.agents.catalogue import make_agent
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table
 from countless.core.progress import Reporter

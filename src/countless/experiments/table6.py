@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import describe, published
+from countless.agents.catalogue import describe, published_preset
 from countless.analysis.plots import Axis, Sensitivity, draw_heatmaps, draw_sensitivity
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Table, number
@@ -64,12 +64,13 @@ class Sweep:
 
     def published_index(self, study: Study) -> int:
         """Which setting the paper chose."""
-        chosen = published(self.agent, self.env, self.norm)
+        given = {} if self.norm is None else {"norm": self.norm}
+        chosen = published_preset(self.agent, self.env, given)
         assert chosen is not None
         return next(
             i
             for i, agent in enumerate(study.settings)
-            if all(getattr(agent, key) == value for key, value in chosen.items())
+            if all(getattr(agent, key) == value for key, value in chosen.parameters.items())
         )
 
 

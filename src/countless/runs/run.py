@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.agents.catalogue import describe, make_agent
 from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
-from countless.agents.tabular.agents import Agent, describe, make_agent
+from countless.agents.tabular.agent import TabularAgent
 from countless.analysis.statistics import Summary, summarise
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
-from countless.envs.catalog import make_mdp, paper_domain
+from countless.envs.catalog import make_mdp
 from countless.envs.mdp import MDP
 from countless.runs.study import Study, complete, default_steps
 
@@ -31,7 +32,7 @@ class RunResult:
     steps_per_second: float | None
 
     @property
-    def agent(self) -> Agent:
+    def agent(self) -> TabularAgent:
         return self.study.settings[0]
 
     @cached_property
@@ -55,7 +56,7 @@ class RunResult:
 
 
 def run(
-    agent: str | Agent,
+    agent: str | TabularAgent,
     env: str | MDP,
     *,
     runs: int = 100,
@@ -80,7 +81,7 @@ def run(
     mdp = make_mdp(env) if isinstance(env, str) else env
     name = env if isinstance(env, str) else env.name
     if isinstance(agent, str):
-        agent = make_agent(agent, paper_domain(mdp), parameters)
+        agent = make_agent(agent, mdp, parameters)
     elif parameters:
         raise BadInput("give parameters with an agent's name, or an agent object, not both")
     study = Study(

@@ -19,9 +19,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import RNGS, Agent, describe
-from countless.agents.tabular.bind import bind, shape_of
-from countless.agents.tabular.simulate import compile_kernels, simulate
+from countless.agents.catalogue import describe, resolve
+from countless.agents.tabular.agent import RNGS, TabularAgent, kernel_case
+from countless.agents.tabular.simulate import compile_kernels, prepare_kernel, simulate
 from countless.core.errors import BadInput
 from countless.core.parameters import check_choice
 from countless.core.progress import SILENT, Reporter
@@ -56,7 +56,7 @@ class Part:
 class Study:
     """Settings of one agent in one MDP, `runs` runs of `steps` steps each."""
 
-    settings: tuple[Agent, ...]
+    settings: tuple[TabularAgent, ...]
     mdp: MDP
     runs: int
     steps: int
@@ -68,6 +68,8 @@ class Study:
         check_whole("steps", self.steps, MOST_STEPS)
         check_seed(self.seed)
         check_choice("rng", self.rng, RNGS)
+        settings = tuple(resolve(agent, self.mdp) for agent in self.settings)
+        object.__setattr__(self, "settings", settings)
 
     @property
     def total_steps(self) -> int:
@@ -80,9 +82,9 @@ class Study:
         env = "".join(c if c.isalnum() or c in "-." else "-" for c in self.mdp.name)
         return f"{self.settings[0].name}-{env}-{digest(content)[:10]}"
 
-    def shapes(self) -> list[Agent]:
+    def shapes(self) -> list[TabularAgent]:
         """One setting of each kind that needs a kernel of its own."""
-        return list({shape_of(agent): agent for agent in self.settings}.values())
+        return list({kernel_case(agent): agent for agent in self.settings}.values())
 
     def content(self) -> dict[str, Any]:
         """What the study is, as plain data; equal content gives equal returns."""
@@ -153,7 +155,8 @@ def complete(
     returns = np.full((len(study.settings), study.runs), np.nan)
     missing = study.parts()
     for agent in study.shapes():
-        bind([agent], study.mdp, study.steps, study.seed, study.rng)  # refuses what cannot run
+        # Refuses what cannot run.
+        prepare_kernel([agent], study.mdp, study.steps, study.seed, study.rng)
     if folder is not None:
         ensure_folder(folder)
         if not (folder / "study.json").is_file():
@@ -185,7 +188,7 @@ def _simulate_part(
 ) -> None:
     by_shape: dict[Any, list[int]] = {}
     for i in part.settings:
-        by_shape.setdefault(shape_of(study.settings[i]), []).append(i)
+        by_shape.setdefault(kernel_case(study.settings[i]), []).append(i)
     for indices in by_shape.values():
         returns[indices, part.runs.start : part.runs.stop] = simulate(
             [study.settings[i] for i in indices],

@@ -11,78 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from countless.agents.tabular.agents import (
-    Agent,
-    agent_class,
-    describe,
-    make_agent,
-    parameter_names,
-)
+from countless.agents.catalogue import AGENTS, agent_entry, describe, make_agent, parameter_names
+from countless.agents.tabular.agent import PAPER_RANGES, PAPER_SWEEP, TabularAgent
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT, Reporter
-from countless.envs.catalog import make_mdp, paper_domain
+from countless.envs.catalog import make_mdp
+from countless.envs.mdp import MDP
 from countless.runs.study import Finished, Study, best_first, complete, default_steps
 
 Grid = Mapping[str, Sequence[float | str]]
-
-_SR_ALPHA = (0.01, 0.05, 0.1, 0.25, 0.5)
-_SR_BETA = (1.0, 10.0, 100.0, 1000.0, 10000.0)
-_SR_EPSILON = (0.01, 0.05, 0.1)
-
-# What the paper swept (its section "First Empirical Demonstration"): 1,500 settings each.
-# For the control, which it does not have, the same ranges.
-PAPER_GRIDS: dict[str, Grid] = {
-    "sarsa": {
-        "alpha": tuple(round(0.005 * i, 3) for i in range(1, 101)),
-        "epsilon": tuple(round(0.01 * j, 2) for j in range(1, 16)),
-    },
-    "sarsa-sr": {
-        "alpha": _SR_ALPHA,
-        "eta": (0.01, 0.05, 0.1, 0.25, 0.5),
-        "gamma_sr": (0.5, 0.8, 0.95, 0.99),
-        "beta": _SR_BETA,
-        "epsilon": _SR_EPSILON,
-    },
-    "sarsa-counts": {"alpha": _SR_ALPHA, "beta": _SR_BETA, "epsilon": _SR_EPSILON},
-}
-
-# Ours, for agents whose sweep was not published in full.
-OWN_GRIDS: dict[str, Grid] = {
-    "spie": {
-        "alpha": _SR_ALPHA,
-        "eta": (0.01, 0.05, 0.25),
-        "beta": _SR_BETA,
-        "epsilon": _SR_EPSILON,
-    },
-    "essr": {"beta": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)},
-    "rmax": {"m": (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0)},
-    "e3": {"m": (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), "threshold": (0.001, 0.01, 0.03, 0.09, 0.3)},
-    "mbie": {"a": (0.1, 0.2, 0.3, 0.4, 0.6, 0.8), "b": (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)},
-    "mbie-eb": {"c": (0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2)},
-    "psrl": {"a": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)},
-    "ucrl2": {
-        "a": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
-        "b": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
-    },
-}
-
+PAPER_SOURCES = (PAPER_SWEEP, PAPER_RANGES)
 MOST_SETTINGS = 1_000_000
 
 
 def paper_grid(agent: str) -> Grid:
     """The paper's grid for an agent."""
-    agent_class(agent)
-    if agent not in PAPER_GRIDS:
+    grid = agent_entry(agent).grid
+    if grid is None or grid.source not in PAPER_SOURCES:
+        has = [e.name for e in AGENTS.values() if e.grid and e.grid.source in PAPER_SOURCES]
         raise BadInput(
-            f"the paper has no grid for {agent}; it has for {', '.join(PAPER_GRIDS)}: "
+            f"the paper has no grid for {agent}; it has for {', '.join(has)}: "
             "give one with --grid FILE.toml"
         )
-    return PAPER_GRIDS[agent]
+    return grid.values
 
 
 def default_grid(agent: str) -> Grid:
     """The paper's grid where there is one, else ours."""
-    return OWN_GRIDS[agent] if agent in OWN_GRIDS else paper_grid(agent)
+    grid = agent_entry(agent).grid
+    return paper_grid(agent) if grid is None else grid.values
 
 
 def read_grid(path: Path) -> Grid:
@@ -112,8 +69,8 @@ def read_grid(path: Path) -> Grid:
 
 
 def expand(
-    agent: str, env: str, grid: Grid, fixed: Mapping[str, Any], origin: str = "grid"
-) -> tuple[Agent, ...]:
+    agent: str, env: str | MDP, grid: Grid, fixed: Mapping[str, Any], origin: str = "grid"
+) -> tuple[TabularAgent, ...]:
     """Every setting of a grid, the last parameter varying fastest; `fixed` overrides the grid."""
     names = parameter_names(agent)
     for name in grid:
@@ -203,7 +160,7 @@ def sweep(
         origin = str(grid)
         named = {"paper": paper_grid, "default": default_grid}.get(str(grid))
         grid = read_grid(Path(grid)) if named is None else named(agent)
-    settings = expand(agent, paper_domain(mdp), grid, fixed, origin)
+    settings = expand(agent, mdp, grid, fixed, origin)
     study = Study(
         settings, mdp, runs, default_steps(mdp, rng) if steps is None else steps, seed, rng
     )
