@@ -70,7 +70,7 @@ ROWS = (
 
 ABLATION = tuple(
     Row(
-        f"pseudo-counts {pseudo}, bonus {at if bonus == 'ssr' else 'off'}",
+        f"pseudo-counts {'on' if pseudo else 'off'}, bonus {at if bonus == 'ssr' else 'off'}",
         "essr",
         {
             "variant": "authors",
@@ -80,7 +80,7 @@ ABLATION = tuple(
             "bonus_at": at,
         },
     )
-    for pseudo in ("on", "off")
+    for pseudo in (True, False)
     for bonus, at in (("ssr", "entered"), ("ssr", "left"), ("off", "entered"))
 )
 

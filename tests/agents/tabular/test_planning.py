@@ -75,7 +75,7 @@ planners = st.one_of(
         gamma=st.floats(0.3, 0.9),
         variant=st.sampled_from(["paper", "authors"]),
         bonus=st.sampled_from(["ssr", "counts", "off"]),
-        pseudo_counts=st.sampled_from(["variant", "on", "off"]),
+        pseudo_counts=st.sampled_from([None, True, False]),
         bonus_at=st.sampled_from(["variant", "left", "entered"]),
     ),
 )
@@ -199,7 +199,7 @@ def test_measured_elsewhere(name, env, mean, half):
         ({"beta": 0}, 0.0, 0.2e6),
         ({"bonus": "off"}, 0.0, 0.2e6),
         ({"bonus_at": "left"}, 2.9e6, 3.2e6),
-        ({"pseudo_counts": "off"}, 0.2e6, 2.4e6),
+        ({"pseudo_counts": False}, 0.2e6, 2.4e6),
     ],
 )
 def test_what_essr_needs(parameters, low, high):

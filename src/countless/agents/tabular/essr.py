@@ -28,18 +28,18 @@ class Essr(TabularAgent):
     name: ClassVar[str] = "essr"
     replays_released_draws: ClassVar[bool] = True
     presets: ClassVar[tuple[Preset, ...]] = (
-        Preset("riverswim", {"beta": 100.0}, RELEASED_CODE),
-        Preset("sixarms", {"beta": 100.0}, RELEASED_CODE),
+        Preset("riverswim", {"beta": 100.0, "epsilon": 0.0, "variant": "authors"}, RELEASED_CODE),
+        Preset("sixarms", {"beta": 100.0, "epsilon": 0.0, "variant": "authors"}, RELEASED_CODE),
     )
     grid: ClassVar[Grid | None] = Grid(
         {"beta": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)}, OWN_SWEEP
     )
 
     beta: float | None = fields.beta(0.01)
-    epsilon: float = fields.epsilon(0.0, "[0, 1)")
+    epsilon: float = fields.epsilon(0.1, "[0, 1)")
     gamma: float = fields.gamma()
     variant: str = choice(
-        "authors",
+        "paper",
         "the paper's text, or the released code (one pseudo-sample of every transition, bonus on "
         "the state entered, its planner, exploring only the first and last action)",
         VARIANTS,
