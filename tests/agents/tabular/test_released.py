@@ -124,8 +124,8 @@ def test_more_actions_than_states():
 def test_what_a_replay_refuses():
     with pytest.raises(BadInput, match="planner='released' and explore='ends' only"):
         run("essr", "riverswim", rng="authors", planner="exact")
+    agent, mdp = Essr(variant="authors"), random_mdp(3, episodic=True)
     with pytest.raises(BadInput, match="no terminal state"):
-        agent, mdp = Essr(variant="authors"), random_mdp(3, episodic=True)
         simulate([agent], mdp, runs=1, steps=1, seed=0, rng="authors")
 
 
