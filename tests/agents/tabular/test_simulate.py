@@ -15,7 +15,7 @@ from countless.agents.tabular.agents import (
     SarsaSR,
     make_agent,
 )
-from countless.agents.tabular.kernels import model as model_module
+from countless.agents.tabular.kernels import mdp_arrays
 from countless.agents.tabular.simulate import STATE, simulate, trace_runs
 from countless.core.errors import BadInput, CountlessError
 from countless.envs import build_mdp, make_mdp
@@ -106,7 +106,7 @@ EVERYWHERE = [
 @pytest.fixture
 def looped(monkeypatch):
     """Tables as arrays: one compiled kernel then serves MDPs of every shape."""
-    monkeypatch.setattr(model_module, "UNROLLED", 0)
+    monkeypatch.setattr(mdp_arrays, "UNROLLED", 0)
 
 
 @pytest.mark.parametrize("env", EVERYWHERE)
@@ -127,7 +127,7 @@ def test_every_agent_in_every_environment(name, env, looped):
 def test_unrolled_and_looped_tables_give_the_same_bits(monkeypatch):
     agents = [make_agent(name, "riverswim") for name in ("sarsa-sr", "rmax", "essr")]
     unrolled = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
-    monkeypatch.setattr(model_module, "UNROLLED", 0)
+    monkeypatch.setattr(mdp_arrays, "UNROLLED", 0)
     looped = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
     np.testing.assert_array_equal(unrolled, looped)
 

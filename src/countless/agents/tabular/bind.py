@@ -13,18 +13,17 @@ from countless.agents.tabular.agents import Agent, describe
 from countless.agents.tabular.kernels import (
     e3,
     essr,
-    fixed,
-    novelty,
+    essr_model,
+    essr_released_planner,
+    fixed_policy,
     optimism,
     psrl,
-    released,
-    replay,
-    replay_essr,
     sarsa,
-    twister,
+    ssr_bonus,
 )
-from countless.agents.tabular.kernels.model import Model, compile_model
+from countless.agents.tabular.kernels.mdp_arrays import MDPArrays, compile_mdp
 from countless.agents.tabular.kernels.planning import MOST_PASSES
+from countless.agents.tabular.kernels.run_loop import Runs
 from countless.agents.tabular.model_based import E3, Essr, Mbie, MbieEb, Psrl, RMax, Ucrl2
 from countless.agents.tabular.model_free import (
     OptimalAgent,
@@ -34,6 +33,9 @@ from countless.agents.tabular.model_free import (
     SarsaSR,
     Spie,
 )
+from countless.agents.tabular.released import essr as released_essr
+from countless.agents.tabular.released import sarsa as released_sarsa
+from countless.agents.tabular.released.twister import ReleasedDraws, released_draws
 from countless.core.errors import BadInput, CountlessError
 from countless.core.seeding import seed_words, stream_key
 from countless.envs.mdp import MDP
@@ -63,10 +65,15 @@ class _Task:
     """What every kernel needs."""
 
     mdp: MDP
-    model: Model
+    arrays: MDPArrays
     keys: NDArray[np.uint32]
     seed: int
     steps: int
+
+    def runs(self, settings: NDArray[np.float64], chosen: slice, first_run: int) -> Runs:
+        """Runs of the chosen settings, from number `first_run` on."""
+        words = seed_words(self.seed)
+        return Runs(settings[chosen], self.keys[chosen], words, first_run, self.steps)
 
 
 def configuration_key(agent: Agent, mdp: MDP) -> tuple[int, int]:
@@ -88,7 +95,7 @@ def bind(agents: Sequence[Agent], mdp: MDP, steps: int, seed: int, rng: str) -> 
         )
     first = agents[0]
     keys = np.array([configuration_key(agent, mdp) for agent in agents], dtype=np.uint32)
-    task = _Task(mdp, compile_model(mdp), keys, seed, steps)
+    task = _Task(mdp, compile_mdp(mdp), keys, seed, steps)
     if rng == "authors":
         return _replayed(agents, task)
     if isinstance(first, RandomAgent | OptimalAgent):
@@ -99,7 +106,7 @@ def bind(agents: Sequence[Agent], mdp: MDP, steps: int, seed: int, rng: str) -> 
 
 
 def _columns(agents: Sequence[Agent], *names: str) -> NDArray[np.float64]:
-    """A table of settings: a row an agent, a column a parameter (0 where it has none)."""
+    """A table of settings: one row per agent, one column per parameter (0 where it has none)."""
     return np.array([[float(getattr(agent, name, 0.0)) for name in names] for agent in agents])
 
 
@@ -107,33 +114,22 @@ SARSA_COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
 
 
 def _sarsa(agents: Sequence[Agent], task: _Task) -> Bound:
-    first, model = agents[0], task.model
-    bonus, p = _bonus(first), getattr(first, "norm", 1.0)
-    if len(bonus) >= len(sarsa.SR_MATRIX):
+    first, arrays = agents[0], task.arrays
+    play = _sarsa_kernel(first)
+    if play in sarsa.MATRIX_KERNELS:
         _check_matrix(first, task.mdp)
-    executed = getattr(first, "update", "") == "executed"
-    truncate = getattr(first, "time_limit", "") == "truncation"
-    general = model.episodic or model.ragged or executed
+    options = sarsa.Options(
+        p=getattr(first, "norm", 1.0),
+        executed=getattr(first, "update", "") == "executed",
+        truncate=getattr(first, "time_limit", "") == "truncation",
+    )
+    general = arrays.episodic or arrays.ragged or options.executed
     settings = _columns(agents, *SARSA_COLUMNS)
-    words, lanes = seed_words(task.seed), _lane_count(model, bonus)
+    lanes = _lane_count(arrays, play in sarsa.MATRIX_KERNELS)
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
-        sarsa.sarsa(
-            model,
-            bonus,
-            sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN,
-            p,
-            settings[chosen],
-            executed,
-            truncate,
-            task.steps,
-            words,
-            task.keys[chosen],
-            first_run,
-            lanes,
-            returns,
-            trace,
-        )
+        case = sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN
+        play(arrays, case, options, task.runs(settings, chosen, first_run), lanes, returns, trace)
 
     return Bound(kernel)
 
@@ -156,36 +152,38 @@ def _replayed(agents: Sequence[Agent], task: _Task) -> Bound:
     play = (
         _replayed_essr(agents, task) if isinstance(first, Essr) else _replayed_sarsa(agents, task)
     )
-    streams: dict[int, tuple[Any, Any, Any]] = {}
+    draws: dict[int, ReleasedDraws] = {}
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         for i in range(chosen.start, chosen.stop):
             if first_run == 0:
-                twisters = twister.python_twister(task.seed), twister.numpy_twister(task.seed)
-                streams[i] = (*twisters, np.array([-1]))
-            play(i, (task.steps, *streams[i], returns[i - chosen.start], trace))
+                draws[i] = released_draws(task.seed)
+            play(i, (task.steps, draws[i], returns[i - chosen.start], trace))
 
     return Bound(kernel, divisible=False)
 
 
 def _replayed_sarsa(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any], None]:
     first, settings = agents[0], _columns(agents, *SARSA_COLUMNS)
-    bonus, p = isinstance(first, SarsaSR), getattr(first, "norm", 1.0)
-    executed = getattr(first, "update", "") == "executed"
-    truncate = getattr(first, "time_limit", "") == "truncation"
+    options = released_sarsa.Options(
+        bonus=isinstance(first, SarsaSR),
+        p=getattr(first, "norm", 1.0),
+        executed=getattr(first, "update", "") == "executed",
+        truncate=getattr(first, "time_limit", "") == "truncation",
+    )
 
     def play(i: int, rest: Any) -> None:
-        replay.replay_sarsa(task.model, bonus, p, settings[i], executed, truncate, *rest)
+        released_sarsa.released_sarsa(task.arrays, options, settings[i], *rest)
 
     return play
 
 
 def _replayed_essr(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any], None]:
-    _, (source, on_next, _), settings, _ = _planner(agents, np.ones(2))
+    _, options, settings = _planner(agents, np.ones(2))
 
     def play(i: int, rest: Any) -> None:
-        if not replay_essr.replay_essr(task.model, source, on_next, settings[i], *rest):
-            raise _unsettled(agents[0], task.mdp)
+        if not released_essr.released_essr(task.arrays, options, settings[i], *rest):
+            raise _not_converged(agents[0], task.mdp)
 
     return play
 
@@ -196,13 +194,15 @@ def _unlearned(agents: Sequence[Agent], task: _Task) -> Bound:
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         for policy, key, row in zip(policies[chosen], task.keys[chosen], returns, strict=True):
-            fixed.follow(task.model, policy, task.steps, words, key, first_run, row, trace)
+            fixed_policy.follow_policy(
+                task.arrays, policy, task.steps, words, key, first_run, row, trace
+            )
 
     return Bound(kernel)
 
 
 def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
-    """Kernels that plan share a signature; they say False when planning did not settle."""
+    """Kernels that plan share a signature; they say False when planning did not converge."""
     first, mdp = agents[0], task.mdp
     if mdp.n_states > MOST_PLANNED_STATES:
         raise BadInput(
@@ -212,36 +212,25 @@ def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
     scale = reward_scale(mdp, first.name)
     if isinstance(first, Essr) and first.plans_as_released:
         _check_released(mdp)
-    function, before, settings, given_scale = _planner(agents, scale)
-    words = seed_words(task.seed)
+    function, options, settings = _planner(agents, scale)
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
-        settled = function(
-            task.model,
-            *before,
-            settings[chosen],
-            given_scale,
-            task.steps,
-            words,
-            task.keys[chosen],
-            first_run,
-            returns,
-            trace,
-        )
-        if not settled:
-            raise _unsettled(first, mdp)
+        runs = task.runs(settings, chosen, first_run)
+        converged = function(task.arrays, options, runs, returns, trace)
+        if not converged:
+            raise _not_converged(first, mdp)
 
     return Bound(kernel, plans=True)
 
 
-def _unsettled(agent: Agent, mdp: MDP) -> CountlessError:
+def _not_converged(agent: Agent, mdp: MDP) -> CountlessError:
     if isinstance(agent, Essr) and agent.plans_as_released:
         return CountlessError(
             f"essr in {mdp.name}: the released planner finds no policy that it calls stable; "
             "--planner exact would"
         )
     return CountlessError(
-        f"{agent.name} in {mdp.name}: planning did not settle within {MOST_PASSES:,} passes; "
+        f"{agent.name} in {mdp.name}: planning did not converge within {MOST_PASSES:,} passes; "
         "the model's values may be too close to tell apart"
     )
 
@@ -256,31 +245,33 @@ def _check_released(mdp: MDP) -> None:
 
 def _planner(
     agents: Sequence[Agent], scale: NDArray[np.float64]
-) -> tuple[Callable[..., bool], tuple[Any, ...], NDArray[np.float64], Any]:
-    """The kernel of a planning agent, its leading arguments, its settings, and how it scales."""
+) -> tuple[Callable[..., bool], Any, NDArray[np.float64]]:
+    """The kernel of a planning agent, its options (for most, how rewards scale), and its settings."""
     first = agents[0]
     if isinstance(first, Essr):
-        kinds = {"ssr": novelty.SSR, "counts": novelty.COUNTS, "off": novelty.NOTHING}
-        before = (kinds[first.bonus], first.bonus_on_entered, first.explores_ends)
+        sources = {"ssr": ssr_bonus.SSR, "counts": ssr_bonus.COUNTS, "off": ssr_bonus.NOTHING}
+        options = essr_model.Options(
+            sources[first.bonus], first.bonus_on_entered, first.explores_ends, float(scale[0])
+        )
         columns = _columns(agents, "gamma", "beta", "epsilon", "has_pseudo_counts")
-        kernel = released.released if first.plans_as_released else essr.essr
-        return kernel, before, columns, float(scale[0])
+        planner = essr_released_planner.essr_released_planner
+        return planner if first.plans_as_released else essr.essr, options, columns
     if isinstance(first, E3):
         columns = _columns(agents, "gamma", "m", "threshold", "horizon")
         if first.escape == "discounted":
             columns[:, e3.HORIZON] = 0.0
-        return e3.e3, (), columns, float(scale[0])
+        return e3.e3, scale, columns
     if isinstance(first, Psrl):
-        return psrl.psrl, (), _columns(agents, "gamma", "a"), scale
-    rules: dict[type[Any], tuple[int, ...]] = {
-        RMax: optimism.RMAX,
-        Mbie: optimism.MBIE,
-        MbieEb: optimism.MBIE,
-        Ucrl2: optimism.UCRL2,
+        return psrl.psrl, scale, _columns(agents, "gamma", "a")
+    kernels: dict[type[Any], Callable[..., bool]] = {
+        RMax: optimism.rmax,
+        Mbie: optimism.mbie,
+        MbieEb: optimism.mbie,
+        Ucrl2: optimism.ucrl2,
     }
     width = "c" if isinstance(first, MbieEb) else "a"
     columns = _columns(agents, "gamma", "m", width, "b", "delta")
-    return optimism.optimism, (rules[type(first)],), columns, scale
+    return kernels[type(first)], scale, columns
 
 
 def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
@@ -326,12 +317,15 @@ def _check_replayable_essr(agent: Essr, mdp: MDP) -> None:
     _check_released(mdp)
 
 
-def _bonus(agent: Agent) -> tuple[int, ...]:
+def _sarsa_kernel(agent: Agent) -> Callable[..., None]:
+    kernel: Callable[..., None] = sarsa.sarsa
     if isinstance(agent, SarsaSR):
-        return sarsa.SR_L1 if agent.norm == 1.0 else sarsa.SR_MATRIX
-    if isinstance(agent, Spie):
-        return sarsa.SPIE
-    return sarsa.COUNTS if isinstance(agent, SarsaCounts) else sarsa.NO_BONUS
+        kernel = sarsa.sarsa_sr_l1 if agent.norm == 1.0 else sarsa.sarsa_sr_matrix
+    elif isinstance(agent, Spie):
+        kernel = sarsa.spie
+    elif isinstance(agent, SarsaCounts):
+        kernel = sarsa.sarsa_counts
+    return kernel
 
 
 def _policy_slots(agent: Agent, mdp: MDP) -> NDArray[np.int64]:
@@ -344,9 +338,9 @@ def _policy_slots(agent: Agent, mdp: MDP) -> NDArray[np.int64]:
     return slots
 
 
-def _lane_count(model: Model, bonus: tuple[int, ...]) -> int:
-    states = len(model.n_slots)
-    table = states * (8 * len(model.slots) + 16)
-    if len(bonus) >= len(sarsa.SR_MATRIX):
+def _lane_count(arrays: MDPArrays, matrix: bool) -> int:
+    states = len(arrays.n_slots)
+    table = states * (8 * len(arrays.slots) + 16)
+    if matrix:
         table += 8 * states * (states + 3)
     return max(1, min(MOST_LANES, LANE_BUDGET // table))
