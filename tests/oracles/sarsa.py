@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countless.agents.tabular.agents import Agent, SarsaCounts, SarsaSR
+from countless.agents.tabular.agents import Agent, SarsaCounts, SarsaSR, Spie
 from countless.agents.tabular.bind import configuration_key
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
@@ -68,7 +68,7 @@ class Learner:
         agent, keep = self.agent, 0.0 if cut else 1.0
         self.visits[s] += 1
         bonus, norm = 0.0, 0.0
-        if isinstance(agent, SarsaSR):
+        if isinstance(agent, SarsaSR | Spie):
             row, next_row = self.psi[s].copy(), self.psi[s_next].copy()
             for j in range(len(row)):
                 indicator = 1.0 if j == s else 0.0
@@ -77,6 +77,10 @@ class Learner:
                 )
             old = self.l1[s]
             self.l1[s] = old + agent.eta * (1.0 + agent.gamma_sr * keep * self.l1[s_next] - old)
+        if isinstance(agent, Spie):
+            norm = float(self.psi[:, s].sum())
+            bonus = agent.beta * float(self.psi[s, s_next] - self.psi[:, s_next].sum())
+        elif isinstance(agent, SarsaSR):
             if recursion and agent.norm == 1.0:
                 norm = self.l1[s]
             elif recursion and agent.norm == 2.0:

@@ -11,20 +11,23 @@ from countless.agents.catalogue import make_agent
 from countless.agents.tabular import task as task_module
 from countless.agents.tabular.e3 import E3
 from countless.agents.tabular.essr import Essr
+from countless.agents.tabular.kernels import optimism
+from countless.agents.tabular.kernels.environment import open_stream
 from countless.agents.tabular.kernels.optimism import optimistic
 from countless.agents.tabular.kernels.psrl import log_gamma_variate, normal
-from countless.agents.tabular.kernels.world import open_stream
 from countless.agents.tabular.mbie import Mbie
 from countless.agents.tabular.mbie_eb import MbieEb
+from countless.agents.tabular.psrl import Psrl
 from countless.agents.tabular.rmax import RMax
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
+from countless.agents.tabular.ucrl2 import Ucrl2
 from countless.core.errors import BadInput, CountlessError
 from countless.core.seeding import seed_words
 from countless.envs import build_mdp, make_mdp
 from countless.envs.catalog import paper_domain
 from countless.envs.solve import optimal_q
 from oracles.mdps import random_mdp
-from oracles.planning import best_in_ball, e3_run, essr_run, optimistic_run
+from oracles.planning import best_in_ball, e3_run, essr_run, optimistic_run, psrl_run, ucrl2_run
 
 TWINS = {
     "rmax": optimistic_run,
@@ -32,6 +35,8 @@ TWINS = {
     "mbie-eb": optimistic_run,
     "essr": essr_run,
     "e3": e3_run,
+    "ucrl2": ucrl2_run,
+    "psrl": psrl_run,
 }
 
 
@@ -58,6 +63,8 @@ def check(agent, mdp, steps=120, seed=3):
 planners = st.one_of(
     st.builds(RMax, m=st.integers(1, 5).map(float), gamma=st.floats(0.3, 0.95)),
     st.builds(Mbie, a=st.floats(0.0, 1.0), b=st.floats(0.01, 1.0), gamma=st.floats(0.3, 0.9)),
+    st.builds(Ucrl2, a=st.floats(0.0, 1.0), b=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
+    st.builds(Psrl, a=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
     st.builds(MbieEb, c=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
     st.builds(
         E3,
@@ -96,6 +103,15 @@ def test_twins_in_random_mdps(agent, mdp_seed, episodic, ragged, seed):
 def test_twins_in_the_papers_domains(name, env):
     exact = {"planner": "exact"} if name == "essr" else {}
     check(make_agent(name, env, exact), make_mdp(env), steps=30)
+
+
+def test_ucrl2_plans_no_more_than_the_largest_reward_for_ever():
+    """Jaksch, Ortner & Auer (2010): the rewards of a plausible MDP lie between 0 and Rmax."""
+    mdp, agent = make_mdp("sixarms"), make_agent("ucrl2", "sixarms", {"a": 1.0, "b": 1.0})
+    trace = trace_runs(agent, mdp, runs=1, steps=5000, seed=0)[0]
+    assert trace[:, VALUE].max() <= 6000 / (1 - agent.gamma) * (1 + 1e-9)
+    tried = {(s, slot) for s, slot in trace[:, [STATE, SLOT]]}
+    assert len(tried) == 42
 
 
 def test_mbie_without_b_is_mbie_eb():
@@ -219,9 +235,9 @@ def test_too_many_states_to_plan():
         simulate([Essr()], make_mdp("chain-6000"), runs=1, steps=1, seed=0)
 
 
-def test_planning_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr(task_module.optimism, "optimism", lambda *args: False)
-    with pytest.raises(CountlessError, match="planning did not settle"):
+def test_planning_that_does_not_converge_says_so(monkeypatch):
+    monkeypatch.setattr(optimism, "rmax", lambda *args: False)
+    with pytest.raises(CountlessError, match="planning did not converge"):
         simulate([RMax()], make_mdp("riverswim"), runs=1, steps=1, seed=0)
 
 

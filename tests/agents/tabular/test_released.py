@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.essr import Essr
-from countless.agents.tabular.kernels.sweeps import new_sweeps, repeat, settle, sweep
+from countless.agents.tabular.kernels.evaluation_sweeps import (
+    new_sweeps,
+    sweep,
+    sweep_times,
+    sweep_until_stable,
+)
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.core.errors import BadInput
 from countless.envs import build_mdp, make_mdp
@@ -139,9 +144,9 @@ def test_many_sweeps_at_once(seed, states, gamma):
     one_by_one, at_once = start.copy(), start.copy()
     while sweep(sweeps.row, sweeps.reward, one_by_one) > 0.01:
         pass
-    assert 0.0 <= settle(sweeps, at_once, 0.01, 1) <= 0.01
+    assert 0.0 <= sweep_until_stable(sweeps, at_once, 0.01, 1) <= 0.01
     np.testing.assert_allclose(at_once, one_by_one, rtol=1e-9, atol=1e-9)
-    repeat(sweeps, at_once, 37)
+    sweep_times(sweeps, at_once, 37)
     for _ in range(37):
         sweep(sweeps.row, sweeps.reward, one_by_one)
     np.testing.assert_allclose(at_once, one_by_one, rtol=1e-9, atol=1e-9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,12 +23,11 @@ COLUMNS = {
 
 
 def optimistic_kernel(
-    agents: Sequence[TabularAgent], task: Task, rule: tuple[int, ...], *parameters: str
+    agents: Sequence[TabularAgent], task: Task, play: Callable[..., bool], *parameters: str
 ) -> BoundKernel:
-    """Exact planning in a model made optimistic by `rule`."""
+    """Exact planning in a model that `play`, one of the kernels, makes optimistic."""
     settings = np.zeros((len(agents), len(set(COLUMNS.values()))))
     for name in ("gamma", *parameters):
         settings[:, COLUMNS[name]] = columns(agents, name)[:, 0]
-    first = agents[0]
-    scale = reward_scale(task.mdp, first.name)
-    return planner_kernel(first.name, task, optimism.optimism, settings, scale, case=(rule,))
+    name = agents[0].name
+    return planner_kernel(name, task, play, settings, reward_scale(task.mdp, name))

@@ -38,7 +38,7 @@ class Ucrl2(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.optimism import UCRL2
+        from countless.agents.tabular.kernels.optimism import ucrl2
         from countless.agents.tabular.optimistic import optimistic_kernel
 
-        return optimistic_kernel(agents, task, UCRL2, "a", "b", "delta")
+        return optimistic_kernel(agents, task, ucrl2, "a", "b", "delta")

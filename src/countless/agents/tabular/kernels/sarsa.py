@@ -12,9 +12,11 @@ epsilon explores, and u / epsilon picks the action; otherwise, where greedy acti
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.step import (
     break_tie,
@@ -31,18 +33,84 @@ ZERO, ONE = U64(0), U64(1)
 TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
-# Where the bonus comes from, and whether anything but the plain case may occur (episodes, states
-# with fewer actions, textbook Sarsa, a trace). Tuples, because the compiler knows their length: it
-# makes a kernel for each case and leaves the others out.
-NO_BONUS, SR_L1, COUNTS, SR_MATRIX, SPIE = (), (0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)
-PLAIN, GENERAL = (), (0,)
 # Columns of the table of settings.
 ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
+# Whether anything but the plain case may occur: episodes, states with fewer actions, textbook Sarsa,
+# a trace. The type of None is known to the compiler, which leaves all of that out.
+PLAIN, GENERAL = None, True
+
+
+class Options(NamedTuple):
+    """What the settings of one kernel call share."""
+
+    p: float  # of the p-norm of the SR
+    executed: bool  # the target's next action is the one then taken
+    truncate: bool  # the last step of a run does not cut the bootstraps
+
+
+class BonusTables(NamedTuple):
+    """What a bonus is computed from, for a block of lanes one after the other."""
+
+    norm: NDArray[np.float64]  # (lanes * S,) norms, visit counts or, for SPIE, sums of columns
+    psi: NDArray[np.float64]  # (lanes * S * padded,), or empty where no bonus needs the matrix
+    padded: int  # length of a row of Psi: S rounded up to a multiple of four
+    states: int
+    eta: float
+    gamma_sr: float
+    beta: float
+    p: float
+
+
+# One function for each bonus. It gets the tables, the first row of the lane, s, s' and whether the
+# bootstrap is kept (1) or cut (0); it makes its own update and returns the bonus at s and the norm.
+
+
+@njit(forceinline=True, error_model="numpy")
+def _no_bonus(x, base, s, s_next, keep):
+    return 0.0, math.nan
+
+
+@njit(forceinline=True, error_model="numpy")
+def _sr_l1_bonus(x, base, s, s_next, keep):
+    """beta / ||Psi(s)||_1; the norm obeys the TD recursion of the SR."""
+    n = x.norm[base + s]
+    n = n + x.eta * (1.0 + x.gamma_sr * keep * x.norm[base + s_next] - n)
+    x.norm[base + s] = n
+    return x.beta / n, n
+
+
+@njit(forceinline=True, error_model="numpy")
+def _sr_matrix_bonus(x, base, s, s_next, keep):
+    """beta / ||Psi(s)||_p."""
+    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
+    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
+    n = row_norm(x.psi, row, x.padded, x.p)
+    return x.beta / n, n
+
+
+@njit(forceinline=True, error_model="numpy")
+def _counts_bonus(x, base, s, s_next, keep):
+    """beta / sqrt(n(s))."""
+    n = x.norm[base + s] + 1.0
+    x.norm[base + s] = n
+    return x.beta / math.sqrt(n), n
+
+
+@njit(forceinline=True, error_model="numpy")
+def _spie_bonus(x, base, s, s_next, keep):
+    """beta (Psi(s, s') - ||Psi(., s')||_1); the sums of the columns change by one row."""
+    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
+    for j in range(x.states):
+        x.norm[base + j] -= x.psi[row + j]
+    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
+    for j in range(x.states):
+        x.norm[base + j] += x.psi[row + j]
+    return x.beta * (x.psi[row + s_next] - x.norm[base + s_next]), x.norm[base + s]
 
 
 @njit(inline="always")
 def _draw_three(a, b, c, w, explore, scale, x, y, z, x_greedy, x_slot, z_greedy, z_slot):
-    """Three draws a lane; for behaviour and target also what epsilon-greedy makes of them.
+    """Three draws for each lane; for behaviour and target also what epsilon-greedy makes of them.
 
     `greedy` is all ones where the draw does not explore, else zero; `slot` is 1 + the slot that it
     explores, else zero. So 1 + the slot taken is (best & greedy) | slot, without a branch.
@@ -67,183 +135,181 @@ def _select(q, row, n, u, explore):
     return break_tie(q, row, n, (u - explore) / (TWO_53 - explore))
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def _block(
-    model, bonus, case, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace
-):
-    """Run len(returns) runs, each `steps` steps, all of one setting."""
-    lanes = U64(len(returns))
-    states = U64(len(model.n_slots))
-    width, depth = U64(len(model.slots)), U64(len(model.outcomes))
-    padded = (states + U64(3)) // U64(4) * U64(4)
-    alpha, gamma, eta = setting[ALPHA], setting[GAMMA], setting[ETA]
-    gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
-    explore = np.ceil(setting[EPSILON] * TWO_53)
-    # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
-    scale = model.n_slots / max(explore, 1.0) * BELOW_ONE
-    kind = len(bonus)
-    general = len(case) > 0
-    executed = general and executed
-    episodic = general and model.episodic
-    ragged = general and model.ragged
-    tracing = general and trace.shape[0] > 0
+def _with_bonus(bonus, matrix):
+    """All runs of Sarsa with this bonus, compiled with it; `matrix` says whether it needs Psi."""
 
-    # All zero at first; a zero in `best` stands for a tie.
-    q = np.zeros(lanes * states * width)
-    best = np.zeros(lanes * states, dtype=np.int64)
-    norm = np.zeros(lanes * states)
-    psi = np.zeros(lanes * states * padded if kind >= len(SR_MATRIX) else ZERO)
-    if ragged:
-        for row in range(lanes * states):
-            for j in range(I64(model.n_slots[row % states]), len(model.slots)):
-                q[row * width + U64(j)] = -math.inf
+    @njit(error_model="numpy")
+    def run_block(mdp, case, options, runs, i, first_run, returns, trace):
+        """Run len(returns) runs of setting i, from number first_run on."""
+        setting, steps = runs.settings[i], runs.steps
+        lanes = U64(len(returns))
+        states = U64(len(mdp.n_slots))
+        width, depth = U64(len(mdp.slots)), U64(len(mdp.outcomes))
+        padded = (states + U64(3)) // U64(4) * U64(4)
+        alpha, gamma = setting[ALPHA], setting[GAMMA]
+        explore = np.ceil(setting[EPSILON] * TWO_53)
+        # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
+        scale = mdp.n_slots / max(explore, 1.0) * BELOW_ONE
+        general = case is not None
+        executed = general and options.executed
+        episodic = general and mdp.episodic
+        ragged = general and mdp.ragged
+        tracing = general and trace.shape[0] > 0
 
-    a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
-    c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
-    open_streams(seed, key, first_run, a, b, c, w)
-    x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
-    x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
-    z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
-    state = np.empty(lanes, dtype=np.uint64)
-    carried = np.full(lanes, -1, dtype=np.int64)
-    age = np.zeros(lanes, dtype=np.int64)
-    for lane in range(lanes):
-        state[lane] = start_state(model, draw(a, b, c, w, lane))
+        # All zero at first; a zero in `best` stands for a tie.
+        q = np.zeros(lanes * states * width)
+        best = np.zeros(lanes * states, dtype=np.int64)
+        tables = BonusTables(
+            np.zeros(lanes * states),
+            np.zeros(lanes * states * padded if matrix else ZERO),
+            padded,
+            states,
+            setting[ETA],
+            setting[GAMMA_SR],
+            setting[BETA],
+            options.p,
+        )
+        if ragged:
+            for row in range(lanes * states):
+                for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
+                    q[row * width + U64(j)] = -math.inf
 
-    for t in range(steps):
-        _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
-        last = t == steps - 1
+        a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
+        c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
+        open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
+        x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
+        x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+        z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+        state = np.empty(lanes, dtype=np.uint64)
+        carried = np.full(lanes, -1, dtype=np.int64)
+        age = np.zeros(lanes, dtype=np.int64)
         for lane in range(lanes):
-            # Behaviour: the action carried over, or epsilon-greedy at s.
-            s = state[lane]
-            base = lane * states
-            row = base + s
-            slot = ((best[row] & x_greedy[lane]) | x_slot[lane]) - 1
-            if ragged and x_slot[lane] > 0:
-                slot = I64(x[lane] * scale[s])
-            if executed and carried[lane] >= 0:
-                slot = carried[lane]
-            if slot < 0:
-                slot = _select(q, row * width, I64(model.n_slots[s]), x[lane], explore)
+            state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
-            # Transition.
-            cell = (s * width + U64(slot)) * depth
-            u = y[lane]
-            outcome = ZERO
-            for k in range(len(model.outcomes) - 1):
-                outcome += U64(u >= model.threshold[cell + U64(k)])
-            cell += outcome
-            s_next = model.next_state[cell]
-            reward = model.reward[cell]
-            next_row = base + s_next
+        for t in range(steps):
+            _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
+            last = t == steps - 1
+            for lane in range(lanes):
+                # Behaviour: the action carried over, or epsilon-greedy at s.
+                s = state[lane]
+                base = lane * states
+                row = base + s
+                slot = ((best[row] & x_greedy[lane]) | x_slot[lane]) - 1
+                if ragged and x_slot[lane] > 0:
+                    slot = I64(x[lane] * scale[s])
+                if executed and carried[lane] >= 0:
+                    slot = carried[lane]
+                if slot < 0:
+                    slot = _select(q, row * width, I64(mdp.n_slots[s]), x[lane], explore)
 
-            # The target's action: epsilon-greedy at s'.
-            next_slot = ((best[next_row] & z_greedy[lane]) | z_slot[lane]) - 1
-            if ragged and z_slot[lane] > 0:
-                next_slot = I64(z[lane] * scale[s_next])
-            if next_slot < 0:
-                n_next = I64(model.n_slots[s_next])
-                next_slot = _select(q, next_row * width, n_next, z[lane], explore)
+                # Transition.
+                cell = (s * width + U64(slot)) * depth
+                u = y[lane]
+                outcome = ZERO
+                for k in range(len(mdp.outcomes) - 1):
+                    outcome += U64(u >= mdp.threshold[cell + U64(k)])
+                cell += outcome
+                s_next = mdp.next_state[cell]
+                reward = mdp.reward[cell]
+                next_row = base + s_next
 
-            ends = False
-            limit = last
-            if episodic:
-                age[lane] += 1
-                ends = model.ends[cell]
-                limit = last or age[lane] == model.episode_limit
-            cut = ends or (limit and not truncate)
-            keep = 0.0 if cut else 1.0
+                # The target's action: epsilon-greedy at s'.
+                next_slot = ((best[next_row] & z_greedy[lane]) | z_slot[lane]) - 1
+                if ragged and z_slot[lane] > 0:
+                    next_slot = I64(z[lane] * scale[s_next])
+                if next_slot < 0:
+                    n_next = I64(mdp.n_slots[s_next])
+                    next_slot = _select(q, next_row * width, n_next, z[lane], explore)
 
-            # The bonus at s, after its own update and before q's.
-            intrinsic = 0.0
-            if kind == len(SR_L1):
-                n = norm[row]
-                n = n + eta * (1.0 + gamma_sr * keep * norm[next_row] - n)
-                norm[row] = n
-                intrinsic = beta / n
-            elif kind == len(COUNTS):
-                n = norm[row] + 1.0
-                norm[row] = n
-                intrinsic = beta / math.sqrt(n)
-            elif kind == len(SR_MATRIX):
-                here = row * padded
-                update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
-                n = row_norm(psi, here, padded, p)
-                norm[row] = n
-                intrinsic = beta / n
-            elif kind == len(SPIE):
-                # `norm` holds the sums of Psi's columns; only one row changes.
-                here = row * padded
-                for j in range(states):
-                    norm[base + j] -= psi[here + j]
-                update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
-                for j in range(states):
-                    norm[base + j] += psi[here + j]
-                intrinsic = beta * (psi[here + s_next] - norm[next_row])
+                ends = False
+                limit = last
+                if episodic:
+                    age[lane] += 1
+                    ends = mdp.ends[cell]
+                    limit = last or age[lane] == mdp.episode_limit
+                cut = ends or (limit and not options.truncate)
+                keep = 0.0 if cut else 1.0
 
-            i = row * width + U64(slot)
-            old = q[i]
-            target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
-            q[i] = old + alpha * (target - old)
-            best[row] = unique_best(q, row * width, model.slots)
-            returns[lane] += reward
-            if tracing:
-                trace[lane, t, 0], trace[lane, t, 1] = s, slot
-                trace[lane, t, 2], trace[lane, t, 3] = reward, norm[row]
-                trace[lane, t, 4] = q[i]
+                # The bonus at s, after its own update and before q's.
+                intrinsic, norm = bonus(tables, base, s, s_next, keep)
 
-            state[lane] = s_next
-            carried[lane] = next_slot
-            if episodic and (ends or limit):
-                age[lane] = 0
-                carried[lane] = -1
-                state[lane] = start_state(model, draw(a, b, c, w, lane))
+                pair = row * width + U64(slot)
+                old = q[pair]
+                target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
+                q[pair] = old + alpha * (target - old)
+                best[row] = unique_best(q, row * width, mdp.slots)
+                returns[lane] += reward
+                if tracing:
+                    trace[lane, t, 0], trace[lane, t, 1] = s, slot
+                    trace[lane, t, 2], trace[lane, t, 3] = reward, norm
+                    trace[lane, t, 4] = q[pair]
 
-    size = states * width
-    for lane in range(lanes):
-        if diverged(q[lane * size : (lane + ONE) * size]):
-            returns[lane] = math.nan
+                state[lane] = s_next
+                carried[lane] = next_slot
+                if episodic and (ends or limit):
+                    age[lane] = 0
+                    carried[lane] = -1
+                    state[lane] = start_state(mdp, draw(a, b, c, w, lane))
+
+        size = states * width
+        for lane in range(lanes):
+            if diverged(q[lane * size : (lane + ONE) * size]):
+                returns[lane] = math.nan
+
+    @njit(error_model="numpy")
+    def all_runs(mdp, case, options, runs, lanes, returns, trace):
+        """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
+
+        `trace` is empty, or (runs, steps, 5) for one setting: state, slot, reward, norm, q.
+        """
+        n_runs = returns.shape[1]
+        blocks = (n_runs + lanes - 1) // lanes
+        for i in range(returns.shape[0]):
+            for block in range(blocks):
+                low, high = n_runs * block // blocks, n_runs * (block + 1) // blocks
+                own_returns = returns[i, low:high]
+                own_trace = trace[low:high] if trace.shape[0] > 0 else trace
+                first_run = runs.first_run + low
+                run_block(mdp, case, options, runs, i, first_run, own_returns, own_trace)
+
+    return all_runs
+
+
+_sarsa = _with_bonus(_no_bonus, False)
+_sarsa_sr_l1 = _with_bonus(_sr_l1_bonus, False)
+_sarsa_sr_matrix = _with_bonus(_sr_matrix_bonus, True)
+_sarsa_counts = _with_bonus(_counts_bonus, False)
+_spie = _with_bonus(_spie_bonus, True)
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def sarsa(
-    model,
-    bonus,
-    case,
-    p,
-    settings,
-    executed,
-    truncate,
-    steps,
-    seed,
-    keys,
-    first_run,
-    lanes,
-    returns,
-    trace,
-):
-    """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
+def sarsa(mdp, case, options, runs, lanes, returns, trace):
+    """Sarsa without a bonus."""
+    _sarsa(mdp, case, options, runs, lanes, returns, trace)
 
-    `trace` is empty, or (runs, steps, 5) for one setting: state, slot, reward, norm, q.
-    """
-    runs = returns.shape[1]
-    blocks = (runs + lanes - 1) // lanes
-    for i in range(returns.shape[0]):
-        for block in range(blocks):
-            low, high = runs * block // blocks, runs * (block + 1) // blocks
-            part = trace[low:high] if trace.shape[0] > 0 else trace
-            _block(
-                model,
-                bonus,
-                case,
-                p,
-                settings[i],
-                executed,
-                truncate,
-                steps,
-                seed,
-                keys[i],
-                first_run + low,
-                returns[i, low:high],
-                part,
-            )
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def sarsa_sr_l1(mdp, case, options, runs, lanes, returns, trace):
+    """Sarsa with beta / ||Psi(s)||_1."""
+    _sarsa_sr_l1(mdp, case, options, runs, lanes, returns, trace)
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def sarsa_sr_matrix(mdp, case, options, runs, lanes, returns, trace):
+    """Sarsa with beta / ||Psi(s)||_p for any p, from the whole matrix."""
+    _sarsa_sr_matrix(mdp, case, options, runs, lanes, returns, trace)
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def sarsa_counts(mdp, case, options, runs, lanes, returns, trace):
+    """Sarsa with beta / sqrt(n(s))."""
+    _sarsa_counts(mdp, case, options, runs, lanes, returns, trace)
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def spie(mdp, case, options, runs, lanes, returns, trace):
+    """Sarsa with SPIE's bonus."""
+    _spie(mdp, case, options, runs, lanes, returns, trace)
+
+
+MATRIX_KERNELS = (sarsa_sr_matrix, spie)  # they keep |S|^2 numbers for each run
