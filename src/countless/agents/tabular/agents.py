@@ -76,7 +76,7 @@ TUNED: dict[tuple[str, str], dict[str, float]] = {
     ("psrl", "riverswim"): {"a": 0.03},
     ("psrl", "sixarms"): {"a": 0.3},
     ("ucrl2", "riverswim"): {"a": 0.003, "b": 0.001},
-    ("ucrl2", "sixarms"): {"a": 0.03, "b": 0.01},
+    ("ucrl2", "sixarms"): {"a": 0.001, "b": 0.003},
     ("spie", "riverswim"): {"alpha": 0.1, "eta": 0.25, "beta": 10.0, "epsilon": 0.01},
     ("spie", "sixarms"): {"alpha": 0.01, "eta": 0.01, "beta": 10000.0, "epsilon": 0.01},
 }

@@ -23,7 +23,7 @@ from countless.agents.tabular.kernels import (
 )
 from countless.agents.tabular.kernels.mdp_arrays import MDPArrays, compile_mdp
 from countless.agents.tabular.kernels.planning import MOST_PASSES
-from countless.agents.tabular.kernels.run_loop import Runs
+from countless.agents.tabular.kernels.run_loop import Runs, run_all
 from countless.agents.tabular.model_based import E3, Essr, Mbie, MbieEb, Psrl, RMax, Ucrl2
 from countless.agents.tabular.model_free import (
     OptimalAgent,
@@ -115,21 +115,23 @@ SARSA_COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
 
 def _sarsa(agents: Sequence[Agent], task: _Task) -> Bound:
     first, arrays = agents[0], task.arrays
-    play = _sarsa_kernel(first)
-    if play in sarsa.MATRIX_KERNELS:
+    bonus = _bonus(first)
+    matrix = isinstance(bonus, sarsa.SRNorm | sarsa.Spie)
+    if matrix:
         _check_matrix(first, task.mdp)
     options = sarsa.Options(
-        p=getattr(first, "norm", 1.0),
         executed=getattr(first, "update", "") == "executed",
         truncate=getattr(first, "time_limit", "") == "truncation",
+        matrix=matrix,
+        lanes=_lane_count(arrays, matrix),
     )
     general = arrays.episodic or arrays.ragged or options.executed
     settings = _columns(agents, *SARSA_COLUMNS)
-    lanes = _lane_count(arrays, play in sarsa.MATRIX_KERNELS)
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         case = sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN
-        play(arrays, case, options, task.runs(settings, chosen, first_run), lanes, returns, trace)
+        runs = task.runs(settings, chosen, first_run)
+        sarsa.sarsa(arrays, bonus, case, options, runs, returns, trace)
 
     return Bound(kernel)
 
@@ -179,10 +181,10 @@ def _replayed_sarsa(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any]
 
 
 def _replayed_essr(agents: Sequence[Agent], task: _Task) -> Callable[[int, Any], None]:
-    _, options, settings = _planner(agents, np.ones(2))
+    planning, settings = _planner(agents, np.ones(2))
 
     def play(i: int, rest: Any) -> None:
-        if not released_essr.released_essr(task.arrays, options, settings[i], *rest):
+        if not released_essr.released_essr(task.arrays, planning.shared, settings[i], *rest):
             raise _not_converged(agents[0], task.mdp)
 
     return play
@@ -212,11 +214,11 @@ def _planned(agents: Sequence[Agent], task: _Task) -> Bound:
     scale = reward_scale(mdp, first.name)
     if isinstance(first, Essr) and first.plans_as_released:
         _check_released(mdp)
-    function, options, settings = _planner(agents, scale)
+    options, settings = _planner(agents, scale)
 
     def kernel(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         runs = task.runs(settings, chosen, first_run)
-        converged = function(task.arrays, options, runs, returns, trace)
+        converged = run_all(task.arrays, options, runs, returns, trace)
         if not converged:
             raise _not_converged(first, mdp)
 
@@ -245,33 +247,35 @@ def _check_released(mdp: MDP) -> None:
 
 def _planner(
     agents: Sequence[Agent], scale: NDArray[np.float64]
-) -> tuple[Callable[..., bool], Any, NDArray[np.float64]]:
-    """The kernel of a planning agent, its options (for most, how rewards scale), and its settings."""
+) -> tuple[Any, NDArray[np.float64]]:
+    """The options of a planning agent, whose class chooses its kernel, and its settings."""
     first = agents[0]
+    spread, largest = float(scale[0]), float(scale[1])
     if isinstance(first, Essr):
         sources = {"ssr": ssr_bonus.SSR, "counts": ssr_bonus.COUNTS, "off": ssr_bonus.NOTHING}
-        options = essr_model.Options(
-            sources[first.bonus], first.bonus_on_entered, first.explores_ends, float(scale[0])
+        shared = essr_model.Options(
+            sources[first.bonus], first.bonus_on_entered, first.explores_ends, spread
         )
         columns = _columns(agents, "gamma", "beta", "epsilon", "has_pseudo_counts")
-        planner = essr_released_planner.essr_released_planner
-        return planner if first.plans_as_released else essr.essr, options, columns
+        if first.plans_as_released:
+            return essr_released_planner.ReleasedPlanning(shared), columns
+        return essr.ExactPlanning(shared), columns
     if isinstance(first, E3):
         columns = _columns(agents, "gamma", "m", "threshold", "horizon")
         if first.escape == "discounted":
             columns[:, e3.HORIZON] = 0.0
-        return e3.e3, scale, columns
+        return e3.Options(spread), columns
     if isinstance(first, Psrl):
-        return psrl.psrl, scale, _columns(agents, "gamma", "a")
-    kernels: dict[type[Any], Callable[..., bool]] = {
-        RMax: optimism.rmax,
-        Mbie: optimism.mbie,
-        MbieEb: optimism.mbie,
-        Ucrl2: optimism.ucrl2,
+        return psrl.Options(spread, largest), _columns(agents, "gamma", "a")
+    kinds: dict[type[Any], Any] = {
+        RMax: optimism.RMax,
+        Mbie: optimism.Mbie,
+        MbieEb: optimism.Mbie,
+        Ucrl2: optimism.Ucrl2,
     }
     width = "c" if isinstance(first, MbieEb) else "a"
     columns = _columns(agents, "gamma", "m", width, "b", "delta")
-    return kernels[type(first)], scale, columns
+    return kinds[type(first)](spread, largest), columns
 
 
 def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
@@ -317,15 +321,12 @@ def _check_replayable_essr(agent: Essr, mdp: MDP) -> None:
     _check_released(mdp)
 
 
-def _sarsa_kernel(agent: Agent) -> Callable[..., None]:
-    kernel: Callable[..., None] = sarsa.sarsa
+def _bonus(agent: Agent) -> Any:
     if isinstance(agent, SarsaSR):
-        kernel = sarsa.sarsa_sr_l1 if agent.norm == 1.0 else sarsa.sarsa_sr_matrix
-    elif isinstance(agent, Spie):
-        kernel = sarsa.spie
-    elif isinstance(agent, SarsaCounts):
-        kernel = sarsa.sarsa_counts
-    return kernel
+        return sarsa.SRNormL1() if agent.norm == 1.0 else sarsa.SRNorm(agent.norm)
+    if isinstance(agent, Spie):
+        return sarsa.Spie()
+    return sarsa.VisitCounts() if isinstance(agent, SarsaCounts) else sarsa.NoBonus()
 
 
 def _policy_slots(agent: Agent, mdp: MDP) -> NDArray[np.int64]:
