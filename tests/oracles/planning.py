@@ -130,7 +130,7 @@ def optimistic_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[
         s_next, reward, ends = world.outcome(slot)
         if agent.name != "rmax" or n[s, slot] < least:
             world.learn(slot, s_next, reward, ends)
-        trace.append(Step(s, slot, reward, 0.0, q[s][slot]))
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
         world.move(s_next, ends)
     return trace
 
@@ -222,7 +222,8 @@ def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
         s_next, reward, ends = world.outcome(slot)
         if not known(s, slot):
             world.learn(slot, s_next, reward, ends)
-        trace.append(Step(s, slot, reward, escape, 0.0))
+        q = q_explore if exploring else q_exploit
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
         world.move(s_next, ends)
     return trace
 

@@ -86,21 +86,21 @@ class Essr(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.essr import essr
-        from countless.agents.tabular.kernels.essr_released_planner import essr_released_planner
+        from countless.agents.tabular.kernels.essr import ExactPlanning
+        from countless.agents.tabular.kernels.essr_released_planner import ReleasedPlanning
         from countless.agents.tabular.planners import NOT_CONVERGED, planner_kernel
         from countless.agents.tabular.task import reward_scale
 
         released = agents[0].plans_as_released
         if released:
             _check_released_planner(task.mdp)
-        scale = float(reward_scale(task.mdp, cls.name)[0])
+        spread, _ = reward_scale(task.mdp, cls.name)
+        options = _options(agents[0], spread)
         return planner_kernel(
             cls.name,
             task,
-            essr_released_planner if released else essr,
             _settings(agents),
-            _options(agents[0], scale),
+            ReleasedPlanning(options) if released else ExactPlanning(options),
             not_converged=_unstable() if released else NOT_CONVERGED,
         )
 
@@ -126,12 +126,12 @@ def _unstable() -> str:
     return f"the released planner finds no policy that it calls stable; {exact} would"
 
 
-def _options(agent: Essr, scale: float) -> Any:
+def _options(agent: Essr, spread: float) -> Any:
     from countless.agents.tabular.kernels import essr_model, ssr_bonus
 
     sources = {"ssr": ssr_bonus.SSR, "counts": ssr_bonus.COUNTS, "off": ssr_bonus.NOTHING}
     return essr_model.Options(
-        sources[agent.bonus], agent.bonus_on_entered, agent.explores_ends, scale
+        sources[agent.bonus], agent.bonus_on_entered, agent.explores_ends, spread
     )
 
 

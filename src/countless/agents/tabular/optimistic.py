@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,15 @@ COLUMNS = {
 
 
 def optimistic_kernel(
-    agents: Sequence[TabularAgent], task: Task, play: Callable[..., bool], *parameters: str
+    agents: Sequence[TabularAgent],
+    task: Task,
+    model: Callable[[float, float], Any],
+    *parameters: str,
 ) -> BoundKernel:
-    """Exact planning in a model that `play`, one of the kernels, makes optimistic."""
+    """Exact planning in a model that `model`, one of the kernel's classes, makes optimistic."""
     settings = np.zeros((len(agents), len(set(COLUMNS.values()))))
     for name in ("gamma", *parameters):
         settings[:, COLUMNS[name]] = columns(agents, name)[:, 0]
     name = agents[0].name
-    return planner_kernel(name, task, play, settings, reward_scale(task.mdp, name))
+    spread, largest = reward_scale(task.mdp, name)
+    return planner_kernel(name, task, settings, model(spread, largest))

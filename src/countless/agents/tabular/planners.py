@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.planning import MOST_PASSES
+from countless.agents.tabular.kernels.run_loop import run_all
 from countless.agents.tabular.task import BoundKernel, Returns, Task, Trace
 from countless.core.errors import BadInput, CountlessError
 
@@ -22,7 +22,6 @@ NOT_CONVERGED = (
 def planner_kernel(
     name: str,
     task: Task,
-    play: Callable[..., bool],
     settings: NDArray[np.float64],
     options: Any,
     *,
@@ -30,7 +29,7 @@ def planner_kernel(
 ) -> BoundKernel:
     """A kernel that plans; it says False when planning did not converge.
 
-    `options` is what `play` takes beside the settings: for most, how rewards scale.
+    `options` is what the settings share; its class, one of the kernels', chooses the kernel.
     """
     mdp = task.mdp
     if mdp.n_states > MOST_STATES:
@@ -41,7 +40,7 @@ def planner_kernel(
 
     def call(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         runs = task.runs(settings, chosen, first_run)
-        if not play(task.arrays, options, runs, returns, trace):
+        if not run_all(task.arrays, options, runs, returns, trace):
             raise CountlessError(f"{name} in {mdp.name}: {not_converged}")
 
     return BoundKernel(call, plans=True)

@@ -39,11 +39,13 @@ class Sarsa(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import sarsa
+        from countless.agents.tabular.kernels.sarsa import NoBonus
         from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
-        return sarsa_kernel(agents, task, sarsa, update=first.update, time_limit=first.time_limit)
+        return sarsa_kernel(
+            agents, task, NoBonus(), update=first.update, time_limit=first.time_limit
+        )
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:

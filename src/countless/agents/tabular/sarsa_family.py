@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.kernels import sarsa
@@ -24,27 +25,32 @@ COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
 def sarsa_kernel(
     agents: Sequence[TabularAgent],
     task: Task,
-    play: Callable[..., None],
+    bonus: Any,
     *,
     update: str,
     time_limit: str,
-    norm: float = 1.0,
+    keeps_matrix: bool = False,
 ) -> BoundKernel:
-    """Sarsa with the bonus that `play`, one of the kernels, computes: many runs in lockstep."""
+    """Sarsa with `bonus`, one of the kernel's classes: many runs in lockstep.
+
+    `keeps_matrix` says that the bonus needs the full successor representation.
+    """
     arrays = task.arrays
-    keeps_matrix = play in sarsa.MATRIX_KERNELS
     if keeps_matrix:
         check_matrix_fits(agents[0], task.mdp)
     options = sarsa.Options(
-        p=norm, executed=update == "executed", truncate=time_limit == "truncation"
+        executed=update == "executed",
+        truncate=time_limit == "truncation",
+        matrix=keeps_matrix,
+        lanes=_lane_count(arrays, keeps_matrix),
     )
     general = arrays.episodic or arrays.ragged or options.executed
     settings = columns(agents, *COLUMNS)
-    lanes = _lane_count(arrays, keeps_matrix)
 
     def call(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         case = sarsa.GENERAL if general or len(trace) > 0 else sarsa.PLAIN
-        play(arrays, case, options, task.runs(settings, chosen, first_run), lanes, returns, trace)
+        runs = task.runs(settings, chosen, first_run)
+        sarsa.sarsa(arrays, bonus, case, options, runs, returns, trace)
 
     return BoundKernel(call)
 

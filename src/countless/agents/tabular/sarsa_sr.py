@@ -73,17 +73,17 @@ class SarsaSR(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import sarsa_sr_l1, sarsa_sr_matrix
+        from countless.agents.tabular.kernels.sarsa import SRNorm, SRNormL1
         from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
         return sarsa_kernel(
             agents,
             task,
-            sarsa_sr_l1 if first.norm == 1.0 else sarsa_sr_matrix,
-            norm=first.norm,
+            SRNormL1() if first.norm == 1.0 else SRNorm(first.norm),
             update=first.update,
             time_limit=first.time_limit,
+            keeps_matrix=first.norm != 1.0,
         )
 
     @classmethod

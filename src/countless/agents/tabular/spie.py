@@ -45,8 +45,15 @@ class Spie(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import spie
+        from countless.agents.tabular.kernels import sarsa
         from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
-        return sarsa_kernel(agents, task, spie, update=first.update, time_limit=first.time_limit)
+        return sarsa_kernel(
+            agents,
+            task,
+            sarsa.Spie(),
+            update=first.update,
+            time_limit=first.time_limit,
+            keeps_matrix=True,
+        )

@@ -78,12 +78,12 @@ def columns(agents: Sequence[TabularAgent], *names: str) -> NDArray[np.float64]:
     return np.array([[float(row.get(name, 0.0)) for name in names] for row in rows])
 
 
-def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
+def reward_scale(mdp: MDP, name: str) -> tuple[float, float]:
     """The range of the rewards, and the largest: Rmax for both where no reward is negative."""
     scale = reward_range(mdp)
     if scale == 0.0:
         raise BadInput(f"{name} needs the largest reward, and {mdp.name} has none but 0")
-    return np.array([scale, float(mdp.reward.max())])
+    return scale, float(mdp.reward.max())
 
 
 def check_matrix_fits(agent: TabularAgent, mdp: MDP) -> None:

@@ -26,10 +26,16 @@ from countless.agents.tabular.kernels.planning import (
     policy_improvement,
     set_row,
 )
-from countless.agents.tabular.kernels.run_loop import record, run_loop
+from countless.agents.tabular.kernels.run_loop import record, runs_with
 
 # Columns of the table of settings.
 GAMMA, M, THRESHOLD, HORIZON = 0, 1, 2, 3
+
+
+class Options(NamedTuple):
+    """What the settings of one kernel call share."""
+
+    spread: float  # of the rewards
 
 
 class Problem(NamedTuple):
@@ -93,13 +99,12 @@ def _escape(mdp, plan, counts, known, horizon, reach, before):
                 reach[s] /= counts.pair[i]
 
 
-@njit(error_model="numpy", cache=True)
-def _run(mdp, scale, setting, steps, stream, trace):
-    """One run: its return, and whether planning always converged."""
+@runs_with(Options)
+def _run(mdp, options, setting, steps, stream, trace):
     states, width = len(mdp.n_slots), len(mdp.slots)
     gamma, m, threshold = setting[GAMMA], setting[M], setting[THRESHOLD]
     horizon = int(setting[HORIZON])
-    coarse, fine = 1e-9 * scale[0] / (1.0 - gamma), 1e-9
+    coarse, fine = 1e-9 * options.spread / (1.0 - gamma), 1e-9
     counts, known = new_counts(mdp), np.zeros(states * width, dtype=np.bool_)
     rewards = Problem(counts, known, np.zeros(states * width), 0.0, gamma)
     unknown = Problem(counts, known, np.zeros(states * width), 1.0, gamma)
@@ -140,12 +145,3 @@ def _run(mdp, scale, setting, steps, stream, trace):
                 _escape(mdp, explore, counts, known, horizon, reach, before)
         s, age = advance(mdp, cell, age, stream)
     return result, True
-
-
-_each_run = run_loop(_run)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def e3(mdp, scale, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_run(mdp, scale, runs, returns, trace)

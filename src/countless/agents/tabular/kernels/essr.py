@@ -8,11 +8,14 @@ the released code.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba import njit
 
 from countless.agents.tabular.kernels.environment import advance, reset, uniform
 from countless.agents.tabular.kernels.essr_model import (
     EPSILON,
+    Options,
     act_and_learn,
     backup,
     explored,
@@ -27,7 +30,13 @@ from countless.agents.tabular.kernels.planning import (
     policy_improvement,
     set_row,
 )
-from countless.agents.tabular.kernels.run_loop import record, run_loop
+from countless.agents.tabular.kernels.run_loop import record, runs_with
+
+
+class ExactPlanning(NamedTuple):
+    """ESSR that plans exactly."""
+
+    shared: Options
 
 
 @njit(forceinline=True)
@@ -47,11 +56,11 @@ def _follow(mdp, plan, model, s, slot, value_sum):
 _improve = policy_improvement(_value_sum, backup, _follow)
 
 
-@njit(error_model="numpy", cache=True)
+@runs_with(ExactPlanning)
 def _run(mdp, options, setting, steps, stream, trace):
-    """One run: its return, and whether planning always converged."""
+    shared = options.shared
     states, width = len(mdp.n_slots), len(mdp.slots)
-    epsilon, tolerance = setting[EPSILON], value_tolerance(options, setting)
+    epsilon, tolerance = setting[EPSILON], value_tolerance(shared, setting)
     plan, model = new_plan(states, width, 0.0), new_model(mdp, setting)
     for s in range(states):
         _follow(mdp, plan, model, s, 0, 0.0)
@@ -62,10 +71,10 @@ def _run(mdp, options, setting, steps, stream, trace):
         n = int(mdp.n_slots[s])
         u = uniform(stream)
         if u < epsilon:
-            slot = explored(n, u / epsilon, options.ends_only)
+            slot = explored(n, u / epsilon, shared.ends_only)
         else:
             slot = pick_best(plan.q[s], n, tolerance, (u - epsilon) / (1.0 - epsilon))
-        cell = act_and_learn(mdp, model, options, s, slot, stream)
+        cell = act_and_learn(mdp, model, shared, s, slot, stream)
         reward = mdp.reward[cell]
         result += reward
         record(trace, t, s, slot, reward, model.bonus.norm[s], plan.q[s, slot])
@@ -78,12 +87,3 @@ def _run(mdp, options, setting, steps, stream, trace):
             return result, False
         s, age = advance(mdp, cell, age, stream)
     return result, True
-
-
-_each_run = run_loop(_run)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def essr(mdp, options, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_run(mdp, options, runs, returns, trace)

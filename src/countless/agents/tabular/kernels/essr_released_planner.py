@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from countless.agents.tabular.kernels.environment import advance, reset, uniform
 from countless.agents.tabular.kernels.essr_model import (
     EPSILON,
+    Options,
     act_and_learn,
     backup,
     explored,
@@ -37,12 +38,18 @@ from countless.agents.tabular.kernels.evaluation_sweeps import (
     sweep_times,
     sweep_until_stable,
 )
-from countless.agents.tabular.kernels.run_loop import record, run_loop
+from countless.agents.tabular.kernels.run_loop import record, runs_with
 
 THETA = 0.01
 LITERAL = 10  # rounds until their end is drawn
 CONVERGED = 1024  # sweeps: 0.95^1024 is below the last bit
 MOST_SWEEPS = 1_000_000
+
+
+class ReleasedPlanning(NamedTuple):
+    """ESSR that plans as the released code does."""
+
+    shared: Options
 
 
 class Planner(NamedTuple):
@@ -181,10 +188,10 @@ def _plan(mdp, model, planner, tolerance, stream):
     return True
 
 
-@njit(error_model="numpy", cache=True)
+@runs_with(ReleasedPlanning)
 def _run(mdp, options, setting, steps, stream, trace):
-    """One run: its return, and whether planning always converged."""
-    epsilon, tolerance = setting[EPSILON], value_tolerance(options, setting)
+    shared = options.shared
+    epsilon, tolerance = setting[EPSILON], value_tolerance(shared, setting)
     model, planner = new_model(mdp, setting), _new_planner(len(mdp.n_slots), len(mdp.slots))
     s = reset(mdp, stream)
     for j in range(len(planner.policy)):
@@ -195,8 +202,8 @@ def _run(mdp, options, setting, steps, stream, trace):
         slot = planner.policy[s]
         u = uniform(stream)
         if u < epsilon:
-            slot = explored(int(mdp.n_slots[s]), u / epsilon, options.ends_only)
-        cell = act_and_learn(mdp, model, options, s, slot, stream)
+            slot = explored(int(mdp.n_slots[s]), u / epsilon, shared.ends_only)
+        cell = act_and_learn(mdp, model, shared, s, slot, stream)
         reward = mdp.reward[cell]
         result += reward
         record(trace, t, s, slot, reward, model.bonus.norm[s], planner.value[s])
@@ -204,12 +211,3 @@ def _run(mdp, options, setting, steps, stream, trace):
             return result, False
         s, age = advance(mdp, cell, age, stream)
     return result, True
-
-
-_each_run = run_loop(_run)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def essr_released_planner(mdp, options, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_run(mdp, options, runs, returns, trace)

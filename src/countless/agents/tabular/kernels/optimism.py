@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
@@ -26,10 +27,31 @@ from countless.agents.tabular.kernels.planning import (
     policy_improvement,
     set_row,
 )
-from countless.agents.tabular.kernels.run_loop import record, run_loop
+from countless.agents.tabular.kernels.run_loop import record, runs_with
 
 # Columns of the table of settings.
 GAMMA, M, A, B, DELTA = 0, 1, 2, 3, 4
+
+
+class RMax(NamedTuple):
+    """What the settings of one kernel call share; its class says which agent it is."""
+
+    spread: float  # of the rewards: Rmax where none is negative
+    largest: float  # reward
+
+
+class Mbie(NamedTuple):
+    """The same, for MBIE and, with B = 0, MBIE-EB."""
+
+    spread: float
+    largest: float
+
+
+class Ucrl2(NamedTuple):
+    """The same, for UCRL2."""
+
+    spread: float
+    largest: float
 
 
 class OptimisticModel(NamedTuple):
@@ -165,8 +187,7 @@ def _follow(mdp, plan, model, s, slot, best):
     return best
 
 
-@njit(error_model="numpy", cache=True)
-def _learn_rmax(mdp, plan, model, setting, scale, s, slot, cell, t):
+def _learn_rmax(options, mdp, plan, model, setting, s, slot, cell, t):
     """Freeze a pair's model at its m-th sample; says whether the model has changed."""
     i = s * len(mdp.slots) + slot
     if model.known[i]:
@@ -182,8 +203,7 @@ def _learn_rmax(mdp, plan, model, setting, scale, s, slot, cell, t):
     return True
 
 
-@njit(error_model="numpy", cache=True)
-def _learn_mbie(mdp, plan, model, setting, scale, s, slot, cell, t):
+def _learn_mbie(options, mdp, plan, model, setting, s, slot, cell, t):
     """Bonus A Rmax / sqrt(n) and radius B / sqrt(n) (Strehl & Littman's Eq. 27 and 28)."""
     i = s * len(mdp.slots) + slot
     count_sample(model.counts, i, cell, mdp.reward[cell])
@@ -191,14 +211,13 @@ def _learn_mbie(mdp, plan, model, setting, scale, s, slot, cell, t):
     n = model.samples[i]
     model.known[i] = True
     model.radius[i] = setting[B] / math.sqrt(n)
-    model.payoff[i] = model.counts.reward[i] / n + setting[A] * scale[0] / math.sqrt(n)
+    model.payoff[i] = model.counts.reward[i] / n + setting[A] * options.spread / math.sqrt(n)
     if plan.policy[s] == slot:
         _follow(mdp, plan, model, s, slot, 0)
     return True
 
 
-@njit(error_model="numpy", cache=True)
-def _learn_ucrl2(mdp, plan, model, setting, scale, s, slot, cell, t):
+def _learn_ucrl2(options, mdp, plan, model, setting, s, slot, cell, t):
     """A new epoch when a pair's samples have doubled, with all widths (Jaksch et al., Eq. 3 and 4)."""
     states, actions = len(mdp.n_slots), len(mdp.slots)
     i = s * actions + slot
@@ -213,9 +232,9 @@ def _learn_ucrl2(mdp, plan, model, setting, scale, s, slot, cell, t):
         model.samples[j] = n
         if n > 0.0:
             model.known[j] = True
-            width = setting[A] * scale[0] * math.sqrt(7.0 * log_reward / (2.0 * n))
+            width = setting[A] * options.spread * math.sqrt(7.0 * log_reward / (2.0 * n))
             model.radius[j] = setting[B] * math.sqrt(14.0 * states * log_transition / n)
-            model.payoff[j] = min(model.counts.reward[j] / n + width, scale[1])
+            model.payoff[j] = min(model.counts.reward[j] / n + width, options.largest)
     for j in range(states):
         _follow(mdp, plan, model, j, plan.policy[j], 0)
     return True
@@ -224,51 +243,37 @@ def _learn_ucrl2(mdp, plan, model, setting, scale, s, slot, cell, t):
 _improve = policy_improvement(_best_state, _backup, _follow)
 
 
-def _optimist(learn):
-    """All runs of the agent that learns its model with `learn`."""
-
-    @njit(error_model="numpy")
-    def run_once(mdp, scale, setting, steps, stream, trace):
-        """One run: its return, and whether planning always converged."""
-        model = _new_model(mdp, setting[GAMMA], scale[1])
-        plan = new_plan(len(mdp.n_slots), len(mdp.slots), model.unknown)
-        tolerance = 1e-9 * max(model.unknown, scale[0])
-        s = reset(mdp, stream)
-        age = 0
-        result = 0.0
-        for t in range(steps):
-            slot = pick_best(plan.q[s], int(mdp.n_slots[s]), tolerance, uniform(stream))
-            cell = sample_outcome(mdp, s, slot, stream)
-            reward = mdp.reward[cell]
-            result += reward
-            record(trace, t, s, slot, reward, math.nan, plan.q[s, slot])
-            changed = learn(mdp, plan, model, setting, scale, s, slot, cell, t)
-            if changed and not _improve(mdp, plan, model, tolerance):
-                return result, False
-            s, age = advance(mdp, cell, age, stream)
-        return result, True
-
-    return run_loop(run_once)
+def _learn(options, mdp, plan, model, setting, s, slot, cell, t):
+    """Learn from an outcome; says whether the model has changed. The class of `options` says how."""
+    return LEARNING[type(options)](options, mdp, plan, model, setting, s, slot, cell, t)
 
 
-_each_rmax_run = _optimist(_learn_rmax)
-_each_mbie_run = _optimist(_learn_mbie)
-_each_ucrl2_run = _optimist(_learn_ucrl2)
+LEARNING = {RMax: _learn_rmax, Mbie: _learn_mbie, Ucrl2: _learn_ucrl2}
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def rmax(mdp, scale, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_rmax_run(mdp, scale, runs, returns, trace)
+@overload(_learn, jit_options={"error_model": "numpy"})
+def _choose_learning(options, mdp, plan, model, setting, s, slot, cell, t):
+    return LEARNING[options.instance_class]
 
 
-@njit(error_model="numpy", nogil=True, cache=True)
-def mbie(mdp, scale, runs, returns, trace):
-    """Fill `returns`; see `run_loop`. MBIE-EB is the case B = 0."""
-    return _each_mbie_run(mdp, scale, runs, returns, trace)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def ucrl2(mdp, scale, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_ucrl2_run(mdp, scale, runs, returns, trace)
+@runs_with(RMax)
+@runs_with(Mbie)
+@runs_with(Ucrl2)
+def _run(mdp, options, setting, steps, stream, trace):
+    model = _new_model(mdp, setting[GAMMA], options.largest)
+    plan = new_plan(len(mdp.n_slots), len(mdp.slots), model.unknown)
+    tolerance = 1e-9 * max(model.unknown, options.spread)
+    s = reset(mdp, stream)
+    age = 0
+    result = 0.0
+    for t in range(steps):
+        slot = pick_best(plan.q[s], int(mdp.n_slots[s]), tolerance, uniform(stream))
+        cell = sample_outcome(mdp, s, slot, stream)
+        reward = mdp.reward[cell]
+        result += reward
+        record(trace, t, s, slot, reward, math.nan, plan.q[s, slot])
+        changed = _learn(options, mdp, plan, model, setting, s, slot, cell, t)
+        if changed and not _improve(mdp, plan, model, tolerance):
+            return result, False
+        s, age = advance(mdp, cell, age, stream)
+    return result, True

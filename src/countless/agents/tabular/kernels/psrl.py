@@ -1,7 +1,7 @@
 """PSRL (Strens 2000; Osband, Russo & Van Roy 2013): plan in a model drawn from the posterior.
 
 Transitions: Dirichlet with 1/|S| prior samples per state. Reward of a pair: normal around
-(prior + sum of rewards) / (n + 1) with SD a * scale / sqrt(n + 1), the prior being one sample of the
+(prior + sum of rewards) / (n + 1) with SD a * spread / sqrt(n + 1), the prior being one sample of the
 largest reward. A new model is drawn when the samples of some pair have doubled.
 """
 
@@ -25,11 +25,18 @@ from countless.agents.tabular.kernels.planning import (
     policy_improvement,
     set_row,
 )
-from countless.agents.tabular.kernels.run_loop import record, run_loop
+from countless.agents.tabular.kernels.run_loop import record, runs_with
 from countless.core.substochastic import invert
 
 # Columns of the table of settings.
 GAMMA, A = 0, 1
+
+
+class Options(NamedTuple):
+    """What the settings of one kernel call share."""
+
+    spread: float  # of the rewards
+    largest: float  # reward
 
 
 class DrawnModel(NamedTuple):
@@ -67,7 +74,7 @@ def log_gamma_variate(shape, stream):
 
 
 @njit(error_model="numpy", cache=True)
-def _draw_model(mdp, setting, scale, counts, stream, model):
+def _draw_model(mdp, setting, options, counts, stream, model):
     """Draw `model` from the posterior that `counts` give."""
     states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     count, rows = counts.outcome, model.rows
@@ -98,7 +105,10 @@ def _draw_model(mdp, setting, scale, counts, stream, model):
             for j in range(states):
                 rows[i, j] /= mass
             n = counts.pair[i] + 1.0
-            mean, sd = (scale[1] + counts.reward[i]) / n, setting[A] * scale[0] / math.sqrt(n)
+            mean, sd = (
+                (options.largest + counts.reward[i]) / n,
+                setting[A] * options.spread / math.sqrt(n),
+            )
             model.payoff[i] = mean + sd * normal(stream)
 
 
@@ -136,11 +146,10 @@ def _solve(mdp, plan, model, tolerance):
     return _improve(mdp, plan, model, tolerance)
 
 
-@njit(error_model="numpy", cache=True)
-def _run(mdp, scale, setting, steps, stream, trace):
-    """One run: its return, and whether planning always converged."""
+@runs_with(Options)
+def _run(mdp, options, setting, steps, stream, trace):
     states, width = len(mdp.n_slots), len(mdp.slots)
-    tolerance = 1e-9 * scale[0] / (1.0 - setting[GAMMA])
+    tolerance = 1e-9 * options.spread / (1.0 - setting[GAMMA])
     plan, counts = new_plan(states, width, 0.0), new_counts(mdp)
     pairs = states * width
     model = DrawnModel(np.zeros((pairs, states)), np.zeros(pairs), setting[GAMMA])
@@ -151,7 +160,7 @@ def _run(mdp, scale, setting, steps, stream, trace):
     redraw = True
     for t in range(steps):
         if redraw:
-            _draw_model(mdp, setting, scale, counts, stream, model)
+            _draw_model(mdp, setting, options, counts, stream, model)
             if not _solve(mdp, plan, model, tolerance):
                 return result, False
             new_samples[:] = 0.0
@@ -166,12 +175,3 @@ def _run(mdp, scale, setting, steps, stream, trace):
         redraw = 2.0 * new_samples[i] >= counts.pair[i]
         s, age = advance(mdp, cell, age, stream)
     return result, True
-
-
-_each_run = run_loop(_run)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def psrl(mdp, scale, runs, returns, trace):
-    """Fill `returns`; see `run_loop`."""
-    return _each_run(mdp, scale, runs, returns, trace)

@@ -1,11 +1,18 @@
-"""The loop over settings and runs that the planning kernels share, and the trace of a run."""
+"""The loop over settings and runs that all planning agents share, and the trace of a run.
+
+Each planning agent has a class of options, a named tuple, and a function that makes one run with them.
+The compiler knows the class from the type of the options: `run_all` is compiled once for each agent,
+with the agent's function inside.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.environment import open_stream
@@ -21,29 +28,42 @@ class Runs(NamedTuple):
     steps: int
 
 
-def run_loop(run_once):
-    """The loop around `run_once`, compiled with it: `each_run(mdp, options, runs, returns, trace)`.
+RUN_FUNCTIONS: dict[type, Callable[..., Any]] = {}
 
-    `run_once(mdp, options, setting, steps, stream, trace)` makes one run and gives its return and
-    whether planning always converged. A compiled function cannot take another as an argument and be
-    cached; it can call one that it was defined with.
-    """
 
-    @njit(error_model="numpy")
-    def each_run(mdp, options, runs, returns, trace):
-        """returns[i, j]: run first_run + j of setting i. False where planning did not converge."""
-        for i in range(returns.shape[0]):
-            for j in range(returns.shape[1]):
-                stream = open_stream(runs.seed, runs.keys[i], runs.first_run + j)
-                own_trace = trace[j] if trace.shape[0] > 0 else np.empty((0, 5))
-                returns[i, j], converged = run_once(
-                    mdp, options, runs.settings[i], runs.steps, stream, own_trace
-                )
-                if not converged:
-                    return False
-        return True
+def runs_with(options_class: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let the decorated function make the runs that have options of this class."""
 
-    return each_run
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        RUN_FUNCTIONS[options_class] = function
+        return function
+
+    return register
+
+
+def _run_once(mdp, options, setting, steps, stream, trace):
+    """One run: its return, and whether planning always converged."""
+    return RUN_FUNCTIONS[type(options)](mdp, options, setting, steps, stream, trace)
+
+
+@overload(_run_once, jit_options={"error_model": "numpy"})
+def _choose_run_function(mdp, options, setting, steps, stream, trace):
+    return RUN_FUNCTIONS[options.instance_class]
+
+
+@njit(error_model="numpy", nogil=True, cache=True)
+def run_all(mdp, options, runs, returns, trace):
+    """returns[i, j]: run first_run + j of setting i. False where planning did not converge."""
+    for i in range(returns.shape[0]):
+        for j in range(returns.shape[1]):
+            stream = open_stream(runs.seed, runs.keys[i], runs.first_run + j)
+            own_trace = trace[j] if trace.shape[0] > 0 else np.empty((0, 5))
+            returns[i, j], converged = _run_once(
+                mdp, options, runs.settings[i], runs.steps, stream, own_trace
+            )
+            if not converged:
+                return False
+    return True
 
 
 @njit(forceinline=True)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.step import (
@@ -43,9 +44,10 @@ PLAIN, GENERAL = None, True
 class Options(NamedTuple):
     """What the settings of one kernel call share."""
 
-    p: float  # of the p-norm of the SR
     executed: bool  # the target's next action is the one then taken
     truncate: bool  # the last step of a run does not cut the bootstraps
+    matrix: bool  # the bonus needs the whole matrix Psi
+    lanes: int  # runs in a block
 
 
 class BonusTables(NamedTuple):
@@ -58,47 +60,59 @@ class BonusTables(NamedTuple):
     eta: float
     gamma_sr: float
     beta: float
+
+
+# The bonuses. The compiler knows which one it has from its class, and makes a kernel for each.
+
+
+class NoBonus(NamedTuple):
+    """Plain Sarsa."""
+
+
+class SRNormL1(NamedTuple):
+    """beta / ||Psi(s)||_1; the norm obeys the TD recursion of the SR."""
+
+
+class SRNorm(NamedTuple):
+    """beta / ||Psi(s)||_p, from the whole matrix."""
+
     p: float
 
 
-# One function for each bonus. It gets the tables, the first row of the lane, s, s' and whether the
-# bootstrap is kept (1) or cut (0); it makes its own update and returns the bonus at s and the norm.
+class VisitCounts(NamedTuple):
+    """beta / sqrt(n(s))."""
 
 
-@njit(forceinline=True, error_model="numpy")
-def _no_bonus(x, base, s, s_next, keep):
+class Spie(NamedTuple):
+    """beta (Psi(s, s') - ||Psi(., s')||_1)."""
+
+
+def _no_bonus(bonus, x, base, s, s_next, keep):
     return 0.0, math.nan
 
 
-@njit(forceinline=True, error_model="numpy")
-def _sr_l1_bonus(x, base, s, s_next, keep):
-    """beta / ||Psi(s)||_1; the norm obeys the TD recursion of the SR."""
+def _sr_norm_l1(bonus, x, base, s, s_next, keep):
     n = x.norm[base + s]
     n = n + x.eta * (1.0 + x.gamma_sr * keep * x.norm[base + s_next] - n)
     x.norm[base + s] = n
     return x.beta / n, n
 
 
-@njit(forceinline=True, error_model="numpy")
-def _sr_matrix_bonus(x, base, s, s_next, keep):
-    """beta / ||Psi(s)||_p."""
+def _sr_norm(bonus, x, base, s, s_next, keep):
     row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
     update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
-    n = row_norm(x.psi, row, x.padded, x.p)
+    n = row_norm(x.psi, row, x.padded, bonus.p)
     return x.beta / n, n
 
 
-@njit(forceinline=True, error_model="numpy")
-def _counts_bonus(x, base, s, s_next, keep):
-    """beta / sqrt(n(s))."""
+def _visit_counts(bonus, x, base, s, s_next, keep):
     n = x.norm[base + s] + 1.0
     x.norm[base + s] = n
     return x.beta / math.sqrt(n), n
 
 
-@njit(forceinline=True, error_model="numpy")
-def _spie_bonus(x, base, s, s_next, keep):
-    """beta (Psi(s, s') - ||Psi(., s')||_1); the sums of the columns change by one row."""
+def _spie(bonus, x, base, s, s_next, keep):
+    """Only one row of Psi changes, and the sums of its columns with it."""
     row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
     for j in range(x.states):
         x.norm[base + j] -= x.psi[row + j]
@@ -106,6 +120,28 @@ def _spie_bonus(x, base, s, s_next, keep):
     for j in range(x.states):
         x.norm[base + j] += x.psi[row + j]
     return x.beta * (x.psi[row + s_next] - x.norm[base + s_next]), x.norm[base + s]
+
+
+BONUSES = {
+    NoBonus: _no_bonus,
+    SRNormL1: _sr_norm_l1,
+    SRNorm: _sr_norm,
+    VisitCounts: _visit_counts,
+    Spie: _spie,
+}
+
+
+def bonus_at(bonus, x, base, s, s_next, keep):
+    """Update the tables x on s -> s' and return the bonus at s and the norm.
+
+    `base` is the first row of the lane; `keep` is 1, or 0 where the bootstrap is cut.
+    """
+    return BONUSES[type(bonus)](bonus, x, base, s, s_next, keep)
+
+
+@overload(bonus_at, jit_options={"forceinline": True, "error_model": "numpy"})
+def _choose_bonus(bonus, x, base, s, s_next, keep):
+    return BONUSES[bonus.instance_class]
 
 
 @njit(inline="always")
@@ -135,181 +171,136 @@ def _select(q, row, n, u, explore):
     return break_tie(q, row, n, (u - explore) / (TWO_53 - explore))
 
 
-def _with_bonus(bonus, matrix):
-    """All runs of Sarsa with this bonus, compiled with it; `matrix` says whether it needs Psi."""
+@njit(error_model="numpy", nogil=True, cache=True)
+def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
+    """Run len(returns) runs of setting i, from number first_run on."""
+    setting, steps = runs.settings[i], runs.steps
+    lanes = U64(len(returns))
+    states = U64(len(mdp.n_slots))
+    width, depth = U64(len(mdp.slots)), U64(len(mdp.outcomes))
+    padded = (states + U64(3)) // U64(4) * U64(4)
+    alpha, gamma = setting[ALPHA], setting[GAMMA]
+    explore = np.ceil(setting[EPSILON] * TWO_53)
+    # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
+    scale = mdp.n_slots / max(explore, 1.0) * BELOW_ONE
+    general = case is not None
+    executed = general and options.executed
+    episodic = general and mdp.episodic
+    ragged = general and mdp.ragged
+    tracing = general and trace.shape[0] > 0
 
-    @njit(error_model="numpy")
-    def run_block(mdp, case, options, runs, i, first_run, returns, trace):
-        """Run len(returns) runs of setting i, from number first_run on."""
-        setting, steps = runs.settings[i], runs.steps
-        lanes = U64(len(returns))
-        states = U64(len(mdp.n_slots))
-        width, depth = U64(len(mdp.slots)), U64(len(mdp.outcomes))
-        padded = (states + U64(3)) // U64(4) * U64(4)
-        alpha, gamma = setting[ALPHA], setting[GAMMA]
-        explore = np.ceil(setting[EPSILON] * TWO_53)
-        # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
-        scale = mdp.n_slots / max(explore, 1.0) * BELOW_ONE
-        general = case is not None
-        executed = general and options.executed
-        episodic = general and mdp.episodic
-        ragged = general and mdp.ragged
-        tracing = general and trace.shape[0] > 0
+    # All zero at first; a zero in `best` stands for a tie.
+    q = np.zeros(lanes * states * width)
+    best = np.zeros(lanes * states, dtype=np.int64)
+    tables = BonusTables(
+        np.zeros(lanes * states),
+        np.zeros(lanes * states * padded if options.matrix else ZERO),
+        padded,
+        states,
+        setting[ETA],
+        setting[GAMMA_SR],
+        setting[BETA],
+    )
+    if ragged:
+        for row in range(lanes * states):
+            for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
+                q[row * width + U64(j)] = -math.inf
 
-        # All zero at first; a zero in `best` stands for a tie.
-        q = np.zeros(lanes * states * width)
-        best = np.zeros(lanes * states, dtype=np.int64)
-        tables = BonusTables(
-            np.zeros(lanes * states),
-            np.zeros(lanes * states * padded if matrix else ZERO),
-            padded,
-            states,
-            setting[ETA],
-            setting[GAMMA_SR],
-            setting[BETA],
-            options.p,
-        )
-        if ragged:
-            for row in range(lanes * states):
-                for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
-                    q[row * width + U64(j)] = -math.inf
+    a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
+    c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
+    open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
+    x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    state = np.empty(lanes, dtype=np.uint64)
+    carried = np.full(lanes, -1, dtype=np.int64)
+    age = np.zeros(lanes, dtype=np.int64)
+    for lane in range(lanes):
+        state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
-        a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
-        c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
-        open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
-        x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
-        x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
-        z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
-        state = np.empty(lanes, dtype=np.uint64)
-        carried = np.full(lanes, -1, dtype=np.int64)
-        age = np.zeros(lanes, dtype=np.int64)
+    for t in range(steps):
+        _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
+        last = t == steps - 1
         for lane in range(lanes):
-            state[lane] = start_state(mdp, draw(a, b, c, w, lane))
+            # Behaviour: the action carried over, or epsilon-greedy at s.
+            s = state[lane]
+            base = lane * states
+            row = base + s
+            slot = ((best[row] & x_greedy[lane]) | x_slot[lane]) - 1
+            if ragged and x_slot[lane] > 0:
+                slot = I64(x[lane] * scale[s])
+            if executed and carried[lane] >= 0:
+                slot = carried[lane]
+            if slot < 0:
+                slot = _select(q, row * width, I64(mdp.n_slots[s]), x[lane], explore)
 
-        for t in range(steps):
-            _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
-            last = t == steps - 1
-            for lane in range(lanes):
-                # Behaviour: the action carried over, or epsilon-greedy at s.
-                s = state[lane]
-                base = lane * states
-                row = base + s
-                slot = ((best[row] & x_greedy[lane]) | x_slot[lane]) - 1
-                if ragged and x_slot[lane] > 0:
-                    slot = I64(x[lane] * scale[s])
-                if executed and carried[lane] >= 0:
-                    slot = carried[lane]
-                if slot < 0:
-                    slot = _select(q, row * width, I64(mdp.n_slots[s]), x[lane], explore)
+            # Transition.
+            cell = (s * width + U64(slot)) * depth
+            u = y[lane]
+            outcome = ZERO
+            for k in range(len(mdp.outcomes) - 1):
+                outcome += U64(u >= mdp.threshold[cell + U64(k)])
+            cell += outcome
+            s_next = mdp.next_state[cell]
+            reward = mdp.reward[cell]
+            next_row = base + s_next
 
-                # Transition.
-                cell = (s * width + U64(slot)) * depth
-                u = y[lane]
-                outcome = ZERO
-                for k in range(len(mdp.outcomes) - 1):
-                    outcome += U64(u >= mdp.threshold[cell + U64(k)])
-                cell += outcome
-                s_next = mdp.next_state[cell]
-                reward = mdp.reward[cell]
-                next_row = base + s_next
+            # The target's action: epsilon-greedy at s'.
+            next_slot = ((best[next_row] & z_greedy[lane]) | z_slot[lane]) - 1
+            if ragged and z_slot[lane] > 0:
+                next_slot = I64(z[lane] * scale[s_next])
+            if next_slot < 0:
+                n_next = I64(mdp.n_slots[s_next])
+                next_slot = _select(q, next_row * width, n_next, z[lane], explore)
 
-                # The target's action: epsilon-greedy at s'.
-                next_slot = ((best[next_row] & z_greedy[lane]) | z_slot[lane]) - 1
-                if ragged and z_slot[lane] > 0:
-                    next_slot = I64(z[lane] * scale[s_next])
-                if next_slot < 0:
-                    n_next = I64(mdp.n_slots[s_next])
-                    next_slot = _select(q, next_row * width, n_next, z[lane], explore)
+            ends = False
+            limit = last
+            if episodic:
+                age[lane] += 1
+                ends = mdp.ends[cell]
+                limit = last or age[lane] == mdp.episode_limit
+            cut = ends or (limit and not options.truncate)
+            keep = 0.0 if cut else 1.0
 
-                ends = False
-                limit = last
-                if episodic:
-                    age[lane] += 1
-                    ends = mdp.ends[cell]
-                    limit = last or age[lane] == mdp.episode_limit
-                cut = ends or (limit and not options.truncate)
-                keep = 0.0 if cut else 1.0
+            # The bonus at s, after its own update and before q's.
+            intrinsic, norm = bonus_at(bonus, tables, base, s, s_next, keep)
 
-                # The bonus at s, after its own update and before q's.
-                intrinsic, norm = bonus(tables, base, s, s_next, keep)
+            pair = row * width + U64(slot)
+            old = q[pair]
+            target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
+            q[pair] = old + alpha * (target - old)
+            best[row] = unique_best(q, row * width, mdp.slots)
+            returns[lane] += reward
+            if tracing:
+                trace[lane, t, 0], trace[lane, t, 1] = s, slot
+                trace[lane, t, 2], trace[lane, t, 3] = reward, norm
+                trace[lane, t, 4] = q[pair]
 
-                pair = row * width + U64(slot)
-                old = q[pair]
-                target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
-                q[pair] = old + alpha * (target - old)
-                best[row] = unique_best(q, row * width, mdp.slots)
-                returns[lane] += reward
-                if tracing:
-                    trace[lane, t, 0], trace[lane, t, 1] = s, slot
-                    trace[lane, t, 2], trace[lane, t, 3] = reward, norm
-                    trace[lane, t, 4] = q[pair]
+            state[lane] = s_next
+            carried[lane] = next_slot
+            if episodic and (ends or limit):
+                age[lane] = 0
+                carried[lane] = -1
+                state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
-                state[lane] = s_next
-                carried[lane] = next_slot
-                if episodic and (ends or limit):
-                    age[lane] = 0
-                    carried[lane] = -1
-                    state[lane] = start_state(mdp, draw(a, b, c, w, lane))
-
-        size = states * width
-        for lane in range(lanes):
-            if diverged(q[lane * size : (lane + ONE) * size]):
-                returns[lane] = math.nan
-
-    @njit(error_model="numpy")
-    def all_runs(mdp, case, options, runs, lanes, returns, trace):
-        """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
-
-        `trace` is empty, or (runs, steps, 5) for one setting: state, slot, reward, norm, q.
-        """
-        n_runs = returns.shape[1]
-        blocks = (n_runs + lanes - 1) // lanes
-        for i in range(returns.shape[0]):
-            for block in range(blocks):
-                low, high = n_runs * block // blocks, n_runs * (block + 1) // blocks
-                own_returns = returns[i, low:high]
-                own_trace = trace[low:high] if trace.shape[0] > 0 else trace
-                first_run = runs.first_run + low
-                run_block(mdp, case, options, runs, i, first_run, own_returns, own_trace)
-
-    return all_runs
-
-
-_sarsa = _with_bonus(_no_bonus, False)
-_sarsa_sr_l1 = _with_bonus(_sr_l1_bonus, False)
-_sarsa_sr_matrix = _with_bonus(_sr_matrix_bonus, True)
-_sarsa_counts = _with_bonus(_counts_bonus, False)
-_spie = _with_bonus(_spie_bonus, True)
+    size = states * width
+    for lane in range(lanes):
+        if diverged(q[lane * size : (lane + ONE) * size]):
+            returns[lane] = math.nan
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def sarsa(mdp, case, options, runs, lanes, returns, trace):
-    """Sarsa without a bonus."""
-    _sarsa(mdp, case, options, runs, lanes, returns, trace)
+def sarsa(mdp, bonus, case, options, runs, returns, trace):
+    """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
 
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def sarsa_sr_l1(mdp, case, options, runs, lanes, returns, trace):
-    """Sarsa with beta / ||Psi(s)||_1."""
-    _sarsa_sr_l1(mdp, case, options, runs, lanes, returns, trace)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def sarsa_sr_matrix(mdp, case, options, runs, lanes, returns, trace):
-    """Sarsa with beta / ||Psi(s)||_p for any p, from the whole matrix."""
-    _sarsa_sr_matrix(mdp, case, options, runs, lanes, returns, trace)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def sarsa_counts(mdp, case, options, runs, lanes, returns, trace):
-    """Sarsa with beta / sqrt(n(s))."""
-    _sarsa_counts(mdp, case, options, runs, lanes, returns, trace)
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def spie(mdp, case, options, runs, lanes, returns, trace):
-    """Sarsa with SPIE's bonus."""
-    _spie(mdp, case, options, runs, lanes, returns, trace)
-
-
-MATRIX_KERNELS = (sarsa_sr_matrix, spie)  # they keep |S|^2 numbers for each run
+    `trace` is empty, or (runs, steps, 5) for one setting: state, slot, reward, norm, q.
+    """
+    n_runs = returns.shape[1]
+    blocks = (n_runs + options.lanes - 1) // options.lanes
+    for i in range(returns.shape[0]):
+        for block in range(blocks):
+            low, high = n_runs * block // blocks, n_runs * (block + 1) // blocks
+            own_returns = returns[i, low:high]
+            own_trace = trace[low:high] if trace.shape[0] > 0 else trace
+            first_run = runs.first_run + low
+            _run_block(mdp, bonus, case, options, runs, i, first_run, own_returns, own_trace)
