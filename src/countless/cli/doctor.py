@@ -11,10 +11,10 @@ from countless.agents.dqn.config import DeepConfig
 from countless.agents.tabular.agents import make_agent
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
-from countless.cli.show import print_json, print_table
+from countless.cli.output import print_json, print_table
 from countless.core.errors import BadInput
 from countless.core.memory import available_memory
-from countless.core.records import versions
+from countless.core.provenance import versions
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEP_RUNS, SWEEPS
 
@@ -23,7 +23,7 @@ PROBE_RUNS = 8000
 
 def command(arguments: argparse.Namespace) -> None:
     compile_seconds, speed = _speed()
-    sweep_steps = sum(len(sweep.study(0).settings) for sweep in SWEEPS) * SWEEP_RUNS * 5000
+    sweep_steps = sum(len(sweep.job(0).settings) for sweep in SWEEPS) * SWEEP_RUNS * 5000
     facts = {
         **versions(),
         "cores": thread_count(),

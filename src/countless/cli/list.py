@@ -6,38 +6,23 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from countless.agents.dqn.agents import SUMMARIES as DEEP_SUMMARIES
-from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
-from countless.agents.tabular.agents import AGENTS, parameter_names
+from countless.agents.catalogue import AGENTS
 from countless.analysis.tables import Table
 from countless.bonuses.registry import bonus_kind, bonus_names
-from countless.cli.show import print_json, print_table, print_text
+from countless.cli.output import print_json, print_table, print_text
 from countless.envs.catalog import DOMAINS, OTHER_FORMS
-from countless.experiments.catalog import EXPERIMENTS, GROUPS
-from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 
 
 def command(arguments: argparse.Namespace) -> None:
     lists: dict[str, list[dict[str, Any]]] = {
-        "agents": [
-            {
-                "name": name,
-                "summary": (kind.__doc__ or "").splitlines()[0],
-                "parameters": parameter_names(name),
-            }
-            for name, kind in AGENTS.items()
-        ]
-        + [
-            {"name": name, "summary": summary, "parameters": list(DEEP_FIELDS)}
-            for name, summary in DEEP_SUMMARIES.items()
-        ],
+        "agents": [entry.to_json() for entry in AGENTS.values()],
         "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
         "bonuses": [_bonus(name) for name in bonus_names()],
         "experiments": [
             {"name": name, "summary": experiment.summary}
             for name, experiment in EXPERIMENTS.items()
         ]
-        + [{"name": name, "summary": table.summary} for name, table in DEEP_EXPERIMENTS.items()]
         + [{"name": name, "summary": ", ".join(group)} for name, group in GROUPS.items()],
     }
     wanted = [arguments.what] if arguments.what else list(lists)

@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput, CountlessError
-from countless.core.records import versions
+from countless.core.provenance import versions
 
 SCHEMA = 2
 STATE = "state.json"

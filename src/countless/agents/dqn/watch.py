@@ -86,7 +86,7 @@ def write_video(
     """Write an MP4 of scenes; how many there were."""
     values: list[float] = []
     bonuses: list[float] = []
-    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as advance:
+    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as task:
         writer: cv2.VideoWriter | None = None
         for scene in scenes:
             values.append(scene.value)
@@ -97,7 +97,7 @@ def write_video(
                 writer = _open(path, picture, frames_per_second)
                 stack.callback(writer.release)  # stopped on the way, the video so far is whole
             writer.write(picture)
-            advance(1)
+            task.advance(1)
     return len(values)
 
 
