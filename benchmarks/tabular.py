@@ -24,7 +24,9 @@ from typing import Any
 
 import plain
 import plain_planning
-from countless.agents.tabular.agents import Agent, SarsaSR, make_agent
+from countless.agents.catalogue import make_agent
+from countless.agents.tabular.agent import TabularAgent
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
 from countless.cli.show import print_table
@@ -69,7 +71,7 @@ def best_seconds(work: Callable[[], Any]) -> float:
     return min(times)
 
 
-def plain_loop(agent: Agent) -> Callable[..., float]:
+def plain_loop(agent: TabularAgent) -> Callable[..., float]:
     loops = {
         "sarsa": plain.sarsa,
         "sarsa-counts": plain.sarsa_counts,

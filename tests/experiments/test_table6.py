@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from countless.agents.tabular.agents import SarsaSR
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.envs import make_mdp
 from countless.experiments import table6
 from countless.runs.study import Study

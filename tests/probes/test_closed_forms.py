@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.agents.tabular.agents import Sarsa, SarsaSR
+from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import NORM, STATE, VALUE, trace_runs
 from countless.envs import build_mdp, make_mdp
 from countless.envs.solve import (

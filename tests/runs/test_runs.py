@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import countless
-from countless.agents.tabular.agents import AGENTS, Sarsa, SarsaSR
+from countless.agents.catalogue import AGENTS
+from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.core.errors import BadInput
 from countless.envs import make_mdp
 from countless.runs import study as study_module
 from countless.runs.run import run
 from countless.runs.study import Study, complete, load
-from countless.runs.sweep import PAPER_GRIDS, default_grid, expand, paper_grid, read_grid, sweep
+from countless.runs.sweep import default_grid, expand, paper_grid, read_grid, sweep
 
 MDP = make_mdp("riverswim")
 
@@ -193,12 +195,12 @@ def test_a_setting_of_a_sweep_is_that_run(tmp_path):
 def test_the_papers_grids():
     assert len(expand("sarsa", "riverswim", paper_grid("sarsa"), {})) == 1500
     assert len(expand("sarsa-sr", "sixarms", paper_grid("sarsa-sr"), {"norm": 2})) == 1500
-    assert PAPER_GRIDS["sarsa"]["alpha"][92] == 0.465
+    assert paper_grid("sarsa")["alpha"][92] == 0.465
     with pytest.raises(BadInput, match="the paper has no grid for random"):
         paper_grid("random")
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS if name not in ("random", "optimal")])
+@pytest.mark.parametrize("name", [e.name for e in AGENTS.values() if e.grid])
 def test_every_learner_has_a_grid(name):
     settings = expand(name, "riverswim", default_grid(name), {})
     assert len(settings) == len(set(settings)) > 1

@@ -6,9 +6,9 @@ import argparse
 import math
 import time
 
+from countless.agents.catalogue import make_agent
 from countless.agents.dqn.agents import require_deep
 from countless.agents.dqn.config import DeepConfig
-from countless.agents.tabular.agents import make_agent
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
 from countless.cli.output import print_json, print_table

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from countless.agents.catalogue import AGENTS
+from countless.agents.catalogue import AGENTS, AgentEntry
 from countless.analysis.tables import Table
 from countless.bonuses.registry import bonus_kind, bonus_names
 from countless.cli.output import print_json, print_table, print_text
@@ -16,7 +16,7 @@ from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 
 def command(arguments: argparse.Namespace) -> None:
     lists: dict[str, list[dict[str, Any]]] = {
-        "agents": [entry.to_json() for entry in AGENTS.values()],
+        "agents": [_agent(entry) for entry in AGENTS.values()],
         "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
         "bonuses": [_bonus(name) for name in bonus_names()],
         "experiments": [
@@ -41,6 +41,20 @@ def command(arguments: argparse.Namespace) -> None:
         print_table(Table(what, columns, rows, labels=len(columns)))
         if what == "envs":
             print_text(OTHER_FORMS)
+
+
+def _agent(entry: AgentEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "engine": entry.engine,
+        "parameters": list(entry.parameters),
+        "presets": [
+            {"env": preset.env, "source": preset.source, **preset.when, **preset.parameters}
+            for preset in entry.presets
+        ],
+        "grid": None if entry.grid is None else {"source": entry.grid.source, **entry.grid.values},
+    }
 
 
 def _bonus(name: str) -> dict[str, Any]:

@@ -99,7 +99,8 @@ def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> Non
         if name in deep_fields:
             also = f"; deep agents: {deep_fields[name].metadata['help']}"
         who = f" [{', '.join(takers[name])}]{also}"
-        _add_parameter(group, item, who if agent is None else _default(default_of(item)))
+        default = item.metadata.get("rule", default_of(item))
+        _add_parameter(group, item, who if agent is None else _default(default))
     if deep:
         group = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
         own = deep[0].defaults if agent is not None else {}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 import numpy as np
 
-from countless.agents.catalogue import agent_entry, sources_of
+from countless.agents.catalogue import agent_entry, choose_parameters
 from countless.analysis.tables import Cell, Table, interval, number
 from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
+from countless.envs.catalog import as_mdp
 from countless.runs.result import LAST, Group, Result, performance, speed
 from countless.runs.run import jobs_of
 
@@ -22,12 +24,13 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(result.to_json())
     elif agent_entry(arguments.agent).engine == "tabular":
-        print_table(tabular_table(result.group, parameters))
+        sources = choose_parameters(arguments.agent, as_mdp(arguments.env), parameters).sources
+        print_table(tabular_table(result.group, sources))
     else:
         print_table(deep_table(result))
 
 
-def tabular_table(group: Group, given: dict[str, object]) -> Table:
+def tabular_table(group: Group, sources: Mapping[str, str]) -> Table:
     """The result as two columns: a statistic, its value."""
     summary, about = group.summary, group.jobs[0].about
     assert summary is not None
@@ -47,16 +50,15 @@ def tabular_table(group: Group, given: dict[str, object]) -> Table:
         f"{summary.runs:,} runs, seed {about['seed']}, rng {about['identity']['rng']}"
     )
     kept = "" if group.jobs[0].folder is None else f"\nkept in {group.jobs[0].folder}"
-    return Table(title, ("", "return"), tuple(rows), note=_parameters(group, given) + kept)
+    return Table(title, ("", "return"), tuple(rows), note=_parameters(group, sources) + kept)
 
 
-def _parameters(group: Group, given: dict[str, object]) -> str:
+def _parameters(group: Group, sources: Mapping[str, str]) -> str:
     """The parameters, by where their values come from."""
     by_source: dict[str, list[str]] = {}
-    for name, source in sources_of(group.agent, group.env, given).items():
-        value = group.config[name]
+    for name, value in group.config.items():
         shown = f"{value:g}" if isinstance(value, float) else str(value)
-        by_source.setdefault(source, []).append(f"{name} {shown}")
+        by_source.setdefault(sources[name], []).append(f"{name} {shown}")
     return "\n".join(f"{source}: {', '.join(told)}" for source, told in by_source.items())
 
 

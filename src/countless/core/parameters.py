@@ -46,6 +46,20 @@ def real(default: float, text: str, interval: str) -> Any:
     return field(default=default, metadata={"help": text, "interval": Interval(interval)})
 
 
+def scaled(share: float, text: str, interval: str) -> Any:
+    """A real-valued field whose default is a share of the environment's range of rewards.
+
+    Its value is None until the environment is known.
+    """
+    metadata = {
+        "help": text,
+        "interval": Interval(interval),
+        "share": share,
+        "rule": f"{share:.12g} times the range of the rewards",
+    }
+    return field(default=None, metadata=metadata)
+
+
 def whole(default: int, text: str, interval: str) -> Any:
     """A field for whole numbers; 1e6 is one."""
     metadata = {"help": text, "interval": Interval(interval), "whole": True}
@@ -124,6 +138,8 @@ def validate(parameters: Parameters) -> None:
     """Check every field of a frozen dataclass, store numbers as such; call in `__post_init__`."""
     for item in fields(parameters):
         value = getattr(parameters, item.name)
+        if value is None and "rule" in item.metadata:
+            continue
         if "whole" in item.metadata:
             count = check_whole(item.name, value, item.metadata["interval"])
             object.__setattr__(parameters, item.name, count)

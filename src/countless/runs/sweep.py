@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countless.agents.catalogue import agent_entry, make_agent
-from countless.core.errors import BadInput, named
+from countless.agents.tabular.agent import PAPER_SWEEP
+from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
 from countless.runs.job import Job
@@ -102,7 +103,7 @@ def find_grid(agent: str, grid: Grid | Path | str) -> Grid:
     own = agent_entry(agent).grid
     if str(grid) not in ("paper", "default"):
         return read_grid(Path(grid))
-    if own is None or (str(grid) == "paper" and not own.is_the_papers):
+    if own is None or (str(grid) == "paper" and own.source != PAPER_SWEEP):
         raise BadInput(f"there is no {grid} grid for {agent}: give one with {named('grid')}")
     return own.values
 
@@ -140,9 +141,7 @@ def expand(
     names = list(agent_entry(agent).parameters)
     for name in grid:
         if name not in names:
-            raise BadInput(
-                f"{origin}: {agent} has no parameter {name!r}; it takes {', '.join(names)}"
-            )
+            raise BadInput(f"{origin}: {unknown_parameter(agent, name, names)}")
     axes = {name: grid[name] for name in names if name in grid and name not in fixed}
     size = int(np.prod([len(values) for values in axes.values()], dtype=float))
     if size > MOST_SETTINGS:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import RNGS, Agent, describe
-from countless.agents.tabular.bind import bind, shape_of
-from countless.agents.tabular.simulate import Curves, compile_kernels, simulate
+from countless.agents.tabular.agent import RNGS, TabularAgent, describe, kernel_case, resolve
+from countless.agents.tabular.simulate import Curves, compile_kernels, prepare_kernel, simulate
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder, read_json, read_table, write_table
@@ -57,7 +56,7 @@ class TabularJob:
     """Settings of one agent in one MDP, `runs` runs of `steps` steps each."""
 
     engine: ClassVar[str] = "tabular"
-    settings: tuple[Agent, ...]
+    settings: tuple[TabularAgent, ...]
     mdp: MDP
     runs: int
     steps: int
@@ -69,6 +68,8 @@ class TabularJob:
         check_count("steps", self.steps, MOST_STEPS)
         check_seed(self.seed)
         check_choice("rng", self.rng, RNGS)
+        settled = tuple(resolve(agent, self.mdp) for agent in self.settings)
+        object.__setattr__(self, "settings", settled)  # parameters in units of rewards, as numbers
 
     @property
     def agent(self) -> str:
@@ -96,7 +97,7 @@ class TabularJob:
     def identity(self) -> dict[str, Any]:
         return {
             "engine": self.engine,
-            "bits": getattr(self.settings[0], "bits", 1),
+            "bits": self.settings[0].bits,
             "agent": self.agent,
             "mdp": self.mdp.fingerprint,
             "seed": self.seed,
@@ -122,11 +123,11 @@ class TabularJob:
 
     def check(self, folder: Path | None) -> None:
         for agent in self.shapes():
-            bind([agent], self.mdp, self.steps, self.seed, self.rng)
+            prepare_kernel([agent], self.mdp, self.steps, self.seed, self.rng)
 
-    def shapes(self) -> list[Agent]:
+    def shapes(self) -> list[TabularAgent]:
         """One setting of each kind that needs a kernel of its own."""
-        return list({shape_of(agent): agent for agent in self.settings}.values())
+        return list({kernel_case(agent): agent for agent in self.settings}.values())
 
     def parts(self) -> list[Part]:
         """About `PART_STEPS` steps each: several whole settings, or some runs of one."""
@@ -197,7 +198,7 @@ class _Work:
     def _simulate(self, part: Part) -> None:
         by_shape: dict[Any, list[int]] = {}
         for i in part.settings:
-            by_shape.setdefault(shape_of(self.job.settings[i]), []).append(i)
+            by_shape.setdefault(kernel_case(self.job.settings[i]), []).append(i)
         kept = None
         if self.curves is not None:
             kept = Curves(self.marks, self.curves[None, part.runs.start : part.runs.stop])

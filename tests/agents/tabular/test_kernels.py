@@ -5,8 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.agents.tabular.agents import Agent, Sarsa, SarsaCounts, SarsaSR, make_agent
+from countless.agents.catalogue import make_agent, resolve
+from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.kernels.replay import pairwise_sum
+from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_counts import SarsaCounts
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.envs import make_mdp
 from countless.envs.mdp import MDP, build_mdp
@@ -29,7 +33,10 @@ def assert_same(trace, twin):
     )
 
 
-def check_against_twin(agent: Agent, mdp: MDP, steps: int = 400, runs: int = 3, seed: int = 7):
+def check_against_twin(
+    agent: TabularAgent, mdp: MDP, steps: int = 400, runs: int = 3, seed: int = 7
+):
+    agent = resolve(agent, mdp)
     trace = trace_runs(agent, mdp, runs=runs, steps=steps, seed=seed)
     returns = simulate([agent], mdp, runs=runs, steps=steps, seed=seed)[0]
     for run in range(runs):

@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import linprog
 
-from countless.agents.tabular import bind as bind_module
-from countless.agents.tabular.agents import make_agent
+from countless.agents.catalogue import make_agent
+from countless.agents.tabular import task as task_module
+from countless.agents.tabular.e3 import E3
+from countless.agents.tabular.essr import Essr
 from countless.agents.tabular.kernels.optimism import optimistic
 from countless.agents.tabular.kernels.psrl import log_gamma_variate, normal
 from countless.agents.tabular.kernels.world import open_stream
-from countless.agents.tabular.model_based import E3, Essr, Mbie, MbieEb, RMax
+from countless.agents.tabular.mbie import Mbie
+from countless.agents.tabular.mbie_eb import MbieEb
+from countless.agents.tabular.rmax import RMax
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.core.errors import BadInput, CountlessError
 from countless.core.seeding import seed_words
@@ -98,7 +102,7 @@ def test_mbie_without_b_is_mbie_eb():
     mdp = make_mdp("riverswim")
     with pytest.MonkeyPatch.context() as patch:
         # The same streams: the two differ in name, hence in seed.
-        patch.setattr(bind_module, "configuration_key", lambda agent, mdp: (1, 2))
+        patch.setattr(task_module, "configuration_key", lambda agent, mdp: (1, 2))
         mbie = trace_runs(Mbie(a=0.37, b=0.0), mdp, runs=2, steps=800, seed=0)
         bonus = trace_runs(MbieEb(c=0.37), mdp, runs=2, steps=800, seed=0)
     np.testing.assert_array_equal(mbie, bonus)
@@ -216,7 +220,7 @@ def test_too_many_states_to_plan():
 
 
 def test_planning_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr(bind_module.optimism, "optimism", lambda *args: False)
+    monkeypatch.setattr(task_module.optimism, "optimism", lambda *args: False)
     with pytest.raises(CountlessError, match="planning did not settle"):
         simulate([RMax()], make_mdp("riverswim"), runs=1, steps=1, seed=0)
 

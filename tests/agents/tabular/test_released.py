@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.agents.tabular.agents import make_agent
+from countless.agents.catalogue import make_agent
+from countless.agents.tabular.essr import Essr
 from countless.agents.tabular.kernels.sweeps import new_sweeps, repeat, settle, sweep
-from countless.agents.tabular.model_based import Essr
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.core.errors import BadInput
 from countless.envs import build_mdp, make_mdp

@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.agents.tabular import bind as module
-from countless.agents.tabular.agents import (
-    AGENTS,
-    OptimalAgent,
-    RandomAgent,
-    Sarsa,
-    SarsaSR,
-    make_agent,
-)
+from countless.agents.catalogue import make_agent
+from countless.agents.tabular import TABULAR_AGENTS
+from countless.agents.tabular import sarsa_family as module
 from countless.agents.tabular.kernels import model as model_module
+from countless.agents.tabular.optimal import OptimalAgent
+from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import STATE, simulate, trace_runs
+from countless.agents.tabular.uniform_random import RandomAgent
 from countless.core.errors import BadInput, CountlessError
 from countless.envs import build_mdp, make_mdp
 from countless.envs.catalog import DOMAINS
@@ -110,7 +108,7 @@ def looped(monkeypatch):
 
 
 @pytest.mark.parametrize("env", EVERYWHERE)
-@pytest.mark.parametrize("name", list(AGENTS))
+@pytest.mark.parametrize("name", [kind.name for kind in TABULAR_AGENTS])
 def test_every_agent_in_every_environment(name, env, looped):
     mdp = make_mdp(env)
     agent = make_agent(name, env)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agents import Agent
-from countless.agents.tabular.bind import Bound, Returns, Trace, bind
-from countless.core.errors import CountlessError
+from countless.agents.tabular import TABULAR_AGENTS
+from countless.agents.tabular.agent import TabularAgent, kernel_case, resolve
+from countless.agents.tabular.task import BoundKernel, Returns, Trace, make_task
+from countless.core.errors import BadInput, CountlessError, named
 from countless.envs.mdp import MDP
 
 Progress = Callable[[int], None]
@@ -38,8 +39,32 @@ def thread_count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def prepare_kernel(
+    agents: Sequence[TabularAgent], mdp: MDP, steps: int, seed: int, rng: str
+) -> BoundKernel:
+    """The kernel that runs these settings; a `BadInput` if they cannot run in this MDP.
+
+    Settings of one kernel must agree in everything but their real-valued parameters.
+    """
+    agents = [resolve(agent, mdp) for agent in agents]
+    if len({kernel_case(agent) for agent in agents}) > 1:
+        raise BadInput(
+            "settings of one call must agree in agent, norm and all that is not a number"
+        )
+    kind = type(agents[0])
+    if rng != "authors":
+        return kind.kernel(agents, make_task(agents, mdp, steps, seed))
+    if not kind.replays_released_draws:
+        able = [agent.name for agent in TABULAR_AGENTS if agent.replays_released_draws]
+        raise BadInput(
+            f"{named('rng', 'authors')} replays the released scripts, which have "
+            f"{', '.join(able[:-1])} and {able[-1]}, not {kind.name}"
+        )
+    return kind.replay_kernel(agents, make_task(agents, mdp, steps, seed))
+
+
 def simulate(
-    agents: Sequence[Agent],
+    agents: Sequence[TabularAgent],
     mdp: MDP,
     *,
     runs: int,
@@ -57,13 +82,19 @@ def simulate(
     All agents must be of one kind and agree in everything but their real-valued parameters, as
     the settings of a sweep do. `progress` is called with the number of steps just done. `curves`
     is filled with the reward collected so far in each run, at the steps that it names.
+
+    >>> from countless.agents.tabular.sarsa_sr import SarsaSR
+    >>> from countless.envs import make_mdp
+    >>> settings = [SarsaSR(beta=10.0), SarsaSR(beta=100.0)]
+    >>> simulate(settings, make_mdp("riverswim"), runs=3, steps=100, seed=0).shape
+    (2, 3)
     """
-    bound = bind(agents, mdp, steps, seed, rng)
+    kernel = prepare_kernel(agents, mdp, steps, seed, rng)
     returns = np.zeros((len(agents), runs))
-    chunk = chunk_steps or (CHUNK_PLANNED // mdp.n_states if bound.plans else CHUNK_STEPS)
+    chunk = chunk_steps or (CHUNK_PLANNED // mdp.n_states if kernel.plans else CHUNK_STEPS)
     if curves is not None:
         chunk = min(chunk, CHUNK_TRACED)
-    work = _Work(bound, returns, steps, first_run, chunk, progress or (lambda done: None), curves)
+    work = _Work(kernel, returns, steps, first_run, chunk, progress or (lambda done: None), curves)
     threads = threads or thread_count()
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -81,7 +112,7 @@ def simulate(
 
 
 def trace_runs(
-    agent: Agent,
+    agent: TabularAgent,
     mdp: MDP,
     *,
     runs: int,
@@ -96,21 +127,25 @@ def trace_runs(
     `sarsa-counts`) and the value is the updated one; for a planning agent, the value planned with.
     """
     trace = np.zeros((runs, steps, 5))
-    bind([agent], mdp, steps, seed, rng).kernel(slice(0, 1), np.zeros((1, runs)), first_run, trace)
+    kernel = prepare_kernel([agent], mdp, steps, seed, rng)
+    kernel.call(slice(0, 1), np.zeros((1, runs)), first_run, trace)
     return trace
 
 
-def compile_kernels(agents: Sequence[Agent], mdp: MDP, rng: str, traced: bool = False) -> None:
+def compile_kernels(
+    agents: Sequence[TabularAgent], mdp: MDP, rng: str, traced: bool = False
+) -> None:
     """Compile what `simulate` will call, so that a clock started after it times only the work."""
     trace = np.zeros((1, 1, 5)) if traced else NO_TRACE
-    bind(agents[:1], mdp, 1, 0, rng).kernel(slice(0, 1), np.zeros((1, 1)), 0, trace)
+    kernel = prepare_kernel(agents[:1], mdp, 1, 0, rng)
+    kernel.call(slice(0, 1), np.zeros((1, 1)), 0, trace)
 
 
 @dataclass
 class _Work:
     """A study cut into pieces of well below a second each, so that an interrupt is quick."""
 
-    bound: Bound
+    kernel: BoundKernel
     returns: Returns
     steps: int
     first_run: int
@@ -130,7 +165,7 @@ class _Work:
         for low in range(0, n_settings, chunk_settings):
             settings = slice(low, min(low + chunk_settings, n_settings))
             cuts = [slice(run, min(run + chunk_runs, runs)) for run in range(0, runs, chunk_runs)]
-            if self.bound.divisible:
+            if self.kernel.divisible:
                 yield from (self._piece(settings, [cut]) for cut in cuts)
             else:
                 yield self._piece(settings, cuts)
@@ -142,7 +177,7 @@ class _Work:
                     return
                 part = self.returns[settings, cut]
                 if self.curves is None:
-                    self.bound.kernel(settings, part, self.first_run + cut.start, NO_TRACE)
+                    self.kernel.call(settings, part, self.first_run + cut.start, NO_TRACE)
                 else:
                     self._trace(settings, cut, self.curves)
                 with self.lock:
@@ -155,7 +190,7 @@ class _Work:
         trace = np.zeros((cut.stop - cut.start, self.steps, 5))
         for i in range(settings.start, settings.stop):
             one, first = slice(i, i + 1), self.first_run + cut.start
-            self.bound.kernel(one, self.returns[one, cut], first, trace)
+            self.kernel.call(one, self.returns[one, cut], first, trace)
             reward_so_far = trace[:, :, REWARD].cumsum(axis=1)
             curves.values[i, cut] = reward_so_far[:, curves.steps - 1]
 

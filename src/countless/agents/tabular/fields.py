@@ -1,0 +1,65 @@
+"""Parameters that several agents share: one wording and one range for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from countless.core.parameters import choice, real, scaled
+
+UPDATES = ("resampled", "executed")
+TIME_LIMITS = ("terminal", "truncation")
+
+
+def alpha(default: float) -> Any:
+    return real(default, "step size of the action values", "(0, 1]")
+
+
+def beta(share: float) -> Any:
+    """The scale of a bonus; its default is a share of the environment's range of rewards."""
+    return scaled(share, "scale of the exploration bonus", "[0, inf)")
+
+
+def epsilon(default: float, interval: str = "[0, 1]") -> Any:
+    return real(default, "probability of a random action", interval)
+
+
+def eta(default: float) -> Any:
+    return real(default, "step size of the successor representation", "(0, 1]")
+
+
+def gamma() -> Any:
+    return real(0.95, "discount of the values", "[0, 1)")
+
+
+def gamma_sr() -> Any:
+    return real(0.95, "discount of the successor representation", "[0, 1)")
+
+
+def known_after(default: float) -> Any:
+    return real(default, "samples until a pair is known", "[1, inf)")
+
+
+def reward_width(default: float) -> Any:
+    return real(default, "width of the reward interval (MBIE), the bonus (UCRL2, PSRL)", "[0, inf)")
+
+
+def time_limit() -> Any:
+    return choice(
+        "terminal",
+        "the last step of a run: cuts the bootstraps (terminal, the released code) or not "
+        "(truncation)",
+        TIME_LIMITS,
+    )
+
+
+def transition_width(default: float) -> Any:
+    return real(default, "width of the transition interval", "[0, inf)")
+
+
+def update() -> Any:
+    return choice(
+        "resampled",
+        "the target's next action: drawn for the target only (resampled, the released code) "
+        "or the one then taken (executed, textbook Sarsa)",
+        UPDATES,
+    )

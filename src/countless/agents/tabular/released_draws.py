@@ -1,0 +1,70 @@
+"""rng="authors": the random draws of the released scripts, for the agents that these contain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from countless.agents.tabular.agent import TabularAgent
+from countless.agents.tabular.kernels import replay, twister
+from countless.agents.tabular.sarsa_family import COLUMNS
+from countless.agents.tabular.task import BoundKernel, Returns, Task, Trace, columns
+from countless.core.errors import BadInput, named
+from countless.envs.mdp import MDP
+
+# Takes which setting, then steps, the two twisters, the start state, returns and trace.
+Player = Callable[[int, tuple[Any, ...]], None]
+
+
+def released_kernel(task: Task, play: Player) -> BoundKernel:
+    """Runs of a released script, one after the other: all of them share its two generators."""
+    check_script_runs(task.mdp)
+    if task.seed >= 2**32:
+        raise BadInput(
+            f"{named('rng', 'authors')} takes seeds up to {2**32 - 1:,}, not {task.seed:,}"
+        )
+    streams: dict[int, tuple[Any, Any, Any]] = {}
+
+    def call(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
+        for i in range(chosen.start, chosen.stop):
+            if first_run == 0:
+                twisters = twister.python_twister(task.seed), twister.numpy_twister(task.seed)
+                streams[i] = (*twisters, np.array([-1]))
+            play(i, (task.steps, *streams[i], returns[i - chosen.start], trace))
+
+    return BoundKernel(call, divisible=False)
+
+
+def released_sarsa(
+    agents: Sequence[TabularAgent],
+    task: Task,
+    *,
+    bonus: bool,
+    norm: float,
+    update: str,
+    time_limit: str,
+) -> BoundKernel:
+    """The released Sarsa scripts, with or without the bonus of the successor representation."""
+    settings = columns(agents, *COLUMNS)
+    executed, truncate = update == "executed", time_limit == "truncation"
+
+    def play(i: int, rest: tuple[Any, ...]) -> None:
+        replay.replay_sarsa(task.model, bonus, norm, settings[i], executed, truncate, *rest)
+
+    return released_kernel(task, play)
+
+
+def check_script_runs(mdp: MDP) -> None:
+    """Refuse an MDP that the released scripts cannot run."""
+    cannot = f"{named('rng', 'authors')}: the released scripts cannot run {mdp.name}"
+    if mdp.episode_limit is not None:
+        raise BadInput(f"{cannot}; use an .mdp file")
+    slot = np.arange(len(mdp.pair_action)) - mdp.state_offsets[mdp.pair_state]
+    for pair in np.flatnonzero(slot != mdp.pair_action)[:1]:
+        s = mdp.pair_state[pair]
+        raise BadInput(
+            f"{cannot}: state {s} offers actions {', '.join(map(str, mdp.actions(s)))}; they must "
+            "be 0, 1, ... without gaps"
+        )

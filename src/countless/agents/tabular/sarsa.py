@@ -1,0 +1,57 @@
+"""Sarsa: the agent without a bonus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from countless.agents.tabular import fields
+from countless.agents.tabular.agent import PAPER_SWEEP, TABLE_6, Grid, Preset, TabularAgent
+
+if TYPE_CHECKING:
+    from countless.agents.tabular.task import BoundKernel, Task
+
+
+@dataclass(frozen=True)
+class Sarsa(TabularAgent):
+    """One-step Sarsa, epsilon-greedy, zero initial values."""
+
+    name: ClassVar[str] = "sarsa"
+    replays_released_draws: ClassVar[bool] = True
+    presets: ClassVar[tuple[Preset, ...]] = (
+        Preset("riverswim", {"alpha": 0.005, "epsilon": 0.01}, TABLE_6),
+        Preset("sixarms", {"alpha": 0.465, "epsilon": 0.03}, TABLE_6),
+    )
+    grid: ClassVar[Grid | None] = Grid(
+        {
+            "alpha": tuple(round(0.005 * i, 3) for i in range(1, 101)),
+            "epsilon": tuple(round(0.01 * j, 2) for j in range(1, 16)),
+        },
+        PAPER_SWEEP,
+    )
+
+    alpha: float = fields.alpha(0.005)
+    epsilon: float = fields.epsilon(0.01)
+    gamma: float = fields.gamma()
+    update: str = fields.update()
+    time_limit: str = fields.time_limit()
+
+    @classmethod
+    def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+        from countless.agents.tabular.kernels.sarsa import NO_BONUS
+        from countless.agents.tabular.sarsa_family import Bonus, sarsa_kernel
+
+        first = agents[0]
+        return sarsa_kernel(
+            agents, task, Bonus(NO_BONUS), update=first.update, time_limit=first.time_limit
+        )
+
+    @classmethod
+    def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+        from countless.agents.tabular.released_draws import released_sarsa
+
+        first = agents[0]
+        return released_sarsa(
+            agents, task, bonus=False, norm=1.0, update=first.update, time_limit=first.time_limit
+        )
