@@ -94,8 +94,8 @@ def test_an_infinite_norm_survives_json(capsys, tmp_path):
 def test_the_ablations_and_variants_from_the_command_line(capsys, tmp_path):
     for i, (options, changed) in enumerate(
         [
-            (["--reconstruction", "off"], {"reconstruction": "off", "sr": "on"}),
-            (["--bonus", "off"], {"bonus": "off", "sr": "off", "reconstruction": "on"}),
+            (["--reconstruction", "off"], {"reconstruction": False, "sr": True}),
+            (["--bonus", "off"], {"bonus": "off", "sr": False, "reconstruction": True}),
             (["--norm", "2"], {"norm": 2.0, "beta": 0.025}),
             (["--variant", "authors"], {"variant": "authors", "norm": 2.0, "sr_target": "next"}),
             (["--scale", "smoke"], {"width": 0.0625, "target_period": 40}),

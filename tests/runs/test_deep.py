@@ -100,7 +100,7 @@ def test_every_agent_runs(tmp_path, agent, env):
     "parameters",
     [
         {"variant": "authors"},
-        {"reconstruction": "off"},
+        {"reconstruction": False},
         {"bonus": "off"},
         {"norm": 2.0},
         {"norm": float("inf")},

@@ -24,7 +24,6 @@ from countless.runs.deep_folder import LAST
 from countless.runs.jobs import run_jobs
 
 OUT, SCALE = Path("results/deep"), "paper"
-COLLAPSED = 3.0  # fewer active features than that tell observations no longer apart
 WIDE = 130  # columns that a bar and all words take
 
 
@@ -107,14 +106,12 @@ def result_table(results: list[DeepResult]) -> Table:
     if not all(result.scores for result in results):
         notes.append("An episode that began in the warm-up is not counted: give more --frames.")
     for result in results:
-        if result.active_features is not None and result.active_features < COLLAPSED:
+        if result.features is not None and result.features.collapsed:
             notes.append(
-                f"Seed {result.job.seed}: {result.active_features:.1f} features are active in an "
-                "observation: they have collapsed, and values and bonus are nearly the same "
-                "everywhere (docs/deep.md)."
+                f"Seed {result.job.seed}: the features have collapsed (effective rank "
+                f"{result.features.rank:.1f}): values and bonus are nearly the same everywhere "
+                "(docs/deep.md)."
             )
-            if result.job.config.norm == 1.0 and result.job.config.normalise == "on":
-                notes.append("--norm 2 keeps them apart.")
     return Table(title, columns, tuple(rows), note="\n".join(notes))
 
 

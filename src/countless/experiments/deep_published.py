@@ -59,7 +59,7 @@ SR_L2 = Column(
 )  # fmt: skip
 NO_RECONSTRUCTION = Column(
     "without reconstruction", "dqn-mmc-sr",
-    {"reconstruction": "off"}, {"MontezumaRevenge": (100.0, 200.0)},
+    {"reconstruction": False}, {"MontezumaRevenge": (100.0, 200.0)},
 )  # fmt: skip
 NO_BONUS = Column(
     "without SR and bonus", "dqn-mmc-sr",

@@ -154,13 +154,13 @@ def _costs(
 ) -> dict[str, dict[str, float]]:
     """Seconds of a step of each agent at the paper's scale: measured here, and on an accelerator."""
     from countless.agents.dqn.cost import measure_cost
-    from countless.agents.dqn.device import make_device, settle
+    from countless.agents.dqn.device import make_device, torch_threads
     from countless.envs.games import make_game
     from countless.runs.deep import Stopped
 
-    settle(threads=1)
     costs = {}
-    with reporter.task("measuring the cost of the paper's scale", len(columns)) as advance:
+    task = reporter.task("measuring the cost of the paper's scale", len(columns))
+    with torch_threads(1), task as advance:
         for column in columns:
             if stop():
                 raise Stopped

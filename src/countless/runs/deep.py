@@ -7,20 +7,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import FRAMES, make_config
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, make_device
+from countless.agents.dqn.features import FeatureHealth
 from countless.agents.dqn.learner import NonFiniteLossError
 from countless.agents.dqn.replay import bytes_needed
-from countless.agents.dqn.trainer import Finished, Moment, Trainer
+from countless.agents.dqn.trainer import FinishedEpisode, StepRecord, Trainer
 from countless.agents.dqn.writers import EpisodeLog, Events
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
@@ -51,7 +51,7 @@ class DeepJob:
 
     agent: str
     env: str
-    config: DeepConfig
+    config: DQNConfig
     seed: int
     frames: int
     device: Device = field(default_factory=Device)
@@ -95,7 +95,7 @@ class DeepResult:
     episodes: list[dict[str, Any]]
     seconds: float  # of this call
     steps_per_second: float | None  # of this call, after the warm-up
-    active_features: float | None  # of an observation, that are not zero, at the last update
+    features: FeatureHealth | None  # at the end
 
     @property
     def scores(self) -> list[float]:
@@ -115,7 +115,7 @@ class DeepResult:
             "last_scores": self.scores[-LAST:],
             "seconds": self.seconds,
             "steps_per_second": self.steps_per_second,
-            "active_features": self.active_features,
+            "features": None if self.features is None else self.features.describe(),
             "folder": str(self.folder),
         }
 
@@ -173,8 +173,8 @@ def _run_locked(
         _go_on(job, folder, trainer, log, events, watch, stop)
     seconds = time.perf_counter() - began
     mark_finished(folder, job.frames, trainer.step)
-    episodes = read_episodes(folder, job.frames)
-    return DeepResult(job, folder, episodes, seconds, watch.steps_per_second, watch.active_features)
+    episodes, features = read_episodes(folder, job.frames), trainer.feature_health()
+    return DeepResult(job, folder, episodes, seconds, watch.steps_per_second, features)
 
 
 def _go_on(
@@ -231,8 +231,7 @@ class _Watch:
         self._then = time.monotonic()
         self._frames = self._played(trainer.frames, trainer.warm)
         self._speed, self._warm = 0.0, True
-        self._moment: Moment | None = None
-        self._active: Tensor | None = None
+        self._moment: StepRecord | None = None
         self._seen = self._then
         self._learning: tuple[float, int] | None = None  # since when, from which step on
 
@@ -244,17 +243,10 @@ class _Watch:
         since, step = self._learning
         return (self._moment.step - step) / max(self._seen - since, 1e-9)
 
-    @property
-    def active_features(self) -> float | None:
-        """Of the last update."""
-        return None if self._active is None else float(self._active)
-
-    def look(self, moment: Moment) -> None:
+    def look(self, moment: StepRecord) -> None:
         self._seen = time.monotonic()
         if self._learning is None and moment.step > 0:
             self._learning = self._seen, moment.step
-        if moment.losses is not None:
-            self._active = moment.losses["active"]  # no number yet: a GPU is not waited for
         for ended in moment.finished:
             if not ended.warmup:
                 self._count(ended)
@@ -262,21 +254,21 @@ class _Watch:
         if self._seen - self._then > REPORT_EVERY:
             self.tell(moment)
 
-    def _count(self, ended: Finished) -> None:
+    def _count(self, ended: FinishedEpisode) -> None:
         self._last.append(ended.episode.score)
         self._episodes += 1
         if ended.episode.bonus:
             self._bonus = ended.episode.bonus / ended.episode.steps
 
     def _played(self, frames: int, warm: int) -> int:
-        return frames + warm * self._job.config.frame_skip
+        return frames + warm * self._job.config.protocol.frame_skip
 
     def end(self) -> None:
         """A last report, if there was anything left to play."""
         if self._moment is not None:
             self.tell(self._moment)
 
-    def tell(self, moment: Moment) -> None:
+    def tell(self, moment: StepRecord) -> None:
         now, played = time.monotonic(), self._played(moment.frames, moment.warm)
         speed = (played - self._frames) / max(now - self._then, 1e-9)
         # The warm-up is faster than learning: its speed says nothing about what is left.
@@ -321,13 +313,13 @@ def _check_lanes(job: DeepJob) -> None:
         )
 
 
-def memory_needed(game: Game, config: DeepConfig) -> float:
+def memory_needed(game: Game, config: DQNConfig) -> float:
     """Bytes that a run takes: its replay and its network."""
     frame = int(np.prod(game.frame_shape)) * np.dtype(game.dtype).itemsize
     return bytes_needed(config.replay, frame) + HEADROOM
 
 
-def _check_memory(game: Game, config: DeepConfig) -> None:
+def _check_memory(game: Game, config: DQNConfig) -> None:
     needed, there = memory_needed(game, config), available_memory()
     if needed > there:
         fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay)
@@ -364,13 +356,13 @@ def open_run(folder: Path) -> tuple[DeepJob, Trainer]:
         settings: dict[str, Any] = {
             k: float(v) if v == "inf" else v for k, v in kept["config"].items()
         }
-        config = replace(DeepConfig(**settings), envs=1)
+        config = DQNConfig(**settings).replace(envs=1)
         job = DeepJob(kept["agent"], kept["env"], config, kept["seed"], 0)
     except (TypeError, KeyError, AttributeError) as error:
         raise BadInput(f"{folder}/config.json is not of this version: {error}") from None
     game = make_game(job.env, job.seed, **{name: getattr(config, name) for name in PROTOCOL})
     # Nothing is learned: the replay may be small.
-    trainer = Trainer([game], replace(config, replay=1_000), job.device, job.seed)
+    trainer = Trainer([game], config.replace(replay=1_000), job.device, job.seed)
     checkpoint.load_learned(there, trainer)
     return job, trainer
 

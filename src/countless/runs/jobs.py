@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countless.agents.dqn.device import settle
+from countless.agents.dqn.device import tune_process
 from countless.core.errors import BadInput, CountlessError
 from countless.core.memory import available_memory
 from countless.envs.games import make_game
@@ -50,7 +50,7 @@ def run_jobs(
     if threads < 1:
         raise BadInput(f"threads must be a whole number from 1, not {threads}")
     if len(jobs) == 1:
-        settle(threads)
+        tune_process(threads)
         return [run_deep(jobs[0], out, report=report, stop=stop)]
     for job in jobs:
         check_folder(job.folder(out), job.identity())  # before hours go into one of them
@@ -143,7 +143,7 @@ def _child(i: int, job: DeepJob, out: Path, threads: int, messages: Any, asked: 
     told: list[int] = []  # where all processes of a job get SIGTERM, not the parent alone
     signal.signal(signal.SIGTERM, lambda signum, frame: told.append(signum))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    settle(threads)
+    tune_process(threads)
     try:
         result = run_deep(
             job,

@@ -29,16 +29,17 @@ def train(
     """Run a deep agent in a folder under `out`, or go on with it there, as `countless run` does.
 
     Without `out` it is results/deep/SCALE, and the folder names the settings given; `frames` are
-    the scale's. `parameters` are the fields of `DeepConfig`. `report` gets a `Status` twice a second.
+    the scale's. `parameters` are the fields of `DQNConfig`. `report` gets a `Status` twice a second.
     """
     require_deep()
-    from countless.agents.dqn.device import settle
+    from countless.agents.dqn.device import torch_threads
     from countless.runs.deep import make_job, run_deep
 
-    settle(threads)
     label = settings_label(agent, settings=parameters) if out is None else ""
     job = make_job(
         agent, env, seed=seed, frames=frames, scale=scale, device=device, parameters=parameters,
         label=label,
     )  # fmt: skip
-    return run_deep(job, Path("results/deep", scale) if out is None else Path(out), report=report)
+    folder = Path("results/deep", scale) if out is None else Path(out)
+    with torch_threads(threads):
+        return run_deep(job, folder, report=report)

@@ -11,7 +11,7 @@ from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.device import PRECISIONS, Device, available, make_device
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.replay import Batch
+from countless.agents.dqn.replay import Transitions
 from countless.core.errors import BadInput
 
 
@@ -69,7 +69,7 @@ def test_learning_in_mixed_precision_is_learning_rounded():
     random = np.random.default_rng(0)
     frames = random.random((2, 8, 2, 4), dtype=np.float32)
     numbers = [random.random(8).astype(np.float32) for _ in range(3)]
-    batch = Batch(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
+    batch = Transitions(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
     exact, mixed = (Learner(spec, config, Device(precision=p), 0) for p in PRECISIONS)
     rounded = mixed.update(batch)
     for name, value in exact.update(batch).items():
