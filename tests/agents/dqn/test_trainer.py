@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AUTHORS, make_config
 from countless.agents.dqn.device import Device
-from countless.agents.dqn.learner import NonFiniteLossError
+from countless.agents.dqn.learner import Learner, NonFiniteLossError
 from countless.agents.dqn.replay import DONE, STEP
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput
@@ -333,6 +334,49 @@ def test_a_loss_that_is_no_number_stops():
         trainer.learner.update(batch)
     assert stop.value.batch is batch
     assert equal(before, weights(trainer))
+
+
+def poisoned(trainer, updates, bad):
+    """As many batches, one of them with a return that is no number."""
+    batches = [trainer.replay.sample(4, np.random.default_rng(i)) for i in range(updates)]
+    batches[bad].g_tm1[0] = np.nan
+    return batches
+
+
+def test_losses_are_looked_at_together_where_that_means_waiting(monkeypatch):
+    trainer = make()
+    run(trainer, 8)
+    config, device = trainer.config, trainer.learner.device
+    learner = Learner(trainer.spec, config, device, 0, updates_per_check=6)
+    looks = []
+    isfinite = torch.isfinite
+    monkeypatch.setattr(torch, "isfinite", lambda x: looks.append(len(x)) or isfinite(x))
+    batches = poisoned(trainer, 6, bad=2)
+    for batch in batches[:5]:
+        learner.update(batch)
+    assert looks == []
+    with pytest.raises(NonFiniteLossError, match=r"a loss is not finite \(td nan") as stop:
+        learner.update(batches[5])
+    assert looks == [6]
+    assert stop.value.batch is batches[2]  # the first, not those that it has spoiled
+
+
+def test_a_loss_that_is_no_number_is_noticed_at_the_end_and_before_a_checkpoint(tmp_path):
+    for notice in (
+        lambda trainer: list(trainer.turns(trainer.frames)),
+        lambda trainer: checkpoint.save(tmp_path / "checkpoint", trainer),
+    ):
+        trainer = make()
+        run(trainer, 8)
+        trainer.learner = Learner(
+            trainer.spec, trainer.config, trainer.learner.device, 0, updates_per_check=100
+        )
+        for batch in poisoned(trainer, 3, bad=0):
+            trainer.learner.update(batch)
+        with pytest.raises(NonFiniteLossError):
+            notice(trainer)
+        assert not (tmp_path / "checkpoint").exists()
+        trainer.learner.check_losses()  # said once
 
 
 def test_the_released_variant_differs_in_named_fields_only():

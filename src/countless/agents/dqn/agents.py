@@ -36,7 +36,6 @@ AGENTS: dict[str, dict[str, Any]] = {
 # What the released code does where the paper says otherwise, or nothing.
 AUTHORS: dict[str, Any] = {
     "norm": 2.0,
-    "sr_input": "raw",
     "decoder_channels": "one",
     "decoder_relu": False,
     "factor_relu": True,

@@ -46,7 +46,7 @@ class NetworkConfig(_Group):
     norm: float = real(1.0, "p of the norm of the SR in the bonus", "[1, inf]")
     sr: bool = switch(True, "learn the successor features")
     sr_input: str = choice(
-        "normalised", "the features that the SR head reads", ("normalised", "raw")
+        "raw", "the features that the SR head reads: before or after that", ("raw", "normalised")
     )
     reconstruction: bool = switch(True, "learn to predict the next observation")
     decoder_channels: str = choice(
