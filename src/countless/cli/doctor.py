@@ -8,7 +8,7 @@ import time
 
 from countless.agents.catalogue import make_agent
 from countless.agents.dqn.agents import require_deep
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
 from countless.cli.output import print_json, print_table
@@ -65,7 +65,7 @@ def _deep() -> str:
     from countless.agents.dqn.device import available
     from countless.agents.dqn.replay import bytes_needed
 
-    needed = bytes_needed(DeepConfig().replay, 84 * 84)
+    needed = bytes_needed(DQNConfig().replay, 84 * 84)
     fits = "fits" if needed < available_memory() else "does not fit"
     where = ", ".join(reversed(available()))
     return f"on {where}; the paper's replay of {needed / 1e9:.1f} GB {fits}"

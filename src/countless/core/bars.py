@@ -86,6 +86,9 @@ class _Bar:
     def note(self, text: str) -> None:
         self._progress.update(self._bar, note=text)
 
+    def warn(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False)
+
 
 class _Lines:
     def __init__(self, description: str, total: int) -> None:
@@ -103,6 +106,9 @@ class _Lines:
 
     def note(self, text: str) -> None:
         self._note = text
+
+    def warn(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
 
 
 def reporter_for(progress: bool | Reporter) -> Reporter:

@@ -18,6 +18,10 @@ class Task(Protocol):
         """A few words on how it stands."""
         ...
 
+    def warn(self, text: str) -> None:
+        """Something that a person should know now."""
+        ...
+
 
 class Reporter(Protocol):
     """Something that shows progress: bars at the command line and in notebooks, or nothing."""
@@ -34,6 +38,9 @@ class SilentTask:
         pass
 
     def note(self, text: str) -> None:
+        pass
+
+    def warn(self, text: str) -> None:
         pass
 
 

@@ -63,9 +63,8 @@ def cost_job(columns: Sequence[Column]) -> MeasurementJob:
 def measure_costs(columns: Sequence[Column], execution: Execution) -> dict[str, Any]:
     """Measured here, and estimated for an accelerator."""
     from countless.agents.dqn.cost import measure_cost
-    from countless.agents.dqn.device import make_device
+    from countless.agents.dqn.device import make_device, torch_threads
     from countless.envs.games import make_game
-    from countless.runs.dqn import torch_threads
 
     measured: dict[str, list[Any]] = {"label": [], "here": [], "accelerator": []}
     with torch_threads(1):

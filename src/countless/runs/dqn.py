@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import FRAMES, make_config
-from countless.agents.dqn.config import DeepConfig
-from countless.agents.dqn.device import Device, make_device, settle
+from countless.agents.dqn.config import DQNConfig
+from countless.agents.dqn.device import Device, make_device, torch_threads, tune_process
 from countless.agents.dqn.learner import NonFiniteLossError
 from countless.agents.dqn.replay import bytes_needed
 from countless.agents.dqn.trainer import Trainer
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 BITS = 1  # the version number of what decides the bits: raised when, and only when, they change
+COLLAPSED = (
+    "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
+    "everywhere (docs/deep.md)"
+)
 HEADROOM = 1.5e9  # bytes for the network and its activations
 
 
@@ -48,7 +52,7 @@ class DqnJob:
     engine: ClassVar[str] = "dqn"
     agent: str
     env: str
-    config: DeepConfig
+    config: DQNConfig
     seed: int
     frames: int
     device: Device = field(default_factory=Device)
@@ -72,7 +76,7 @@ class DqnJob:
     @property
     def frames_per_step(self) -> int:
         """The emulator's; anywhere else a step is a frame."""
-        return self.config.frame_skip if means_atari(self.env) else 1
+        return int(self.config.protocol.frame_skip) if means_atari(self.env) else 1
 
     def identity(self) -> dict[str, Any]:
         mdp = {"mdp": make_mdp(self.env).fingerprint} if self.env.endswith(".mdp") else {}
@@ -121,7 +125,7 @@ class DqnJob:
         """Play and learn until the frames are reached; all of it stays in the folder."""
         assert folder is not None, "a deep run needs a folder for its checkpoints"
         if execution.own_process:
-            settle(self.threads)
+            tune_process(self.threads)
         with torch_threads(self.threads):
             return _Work(self, folder, execution).finish()
 
@@ -146,10 +150,10 @@ def make_job(
     return DqnJob(agent, one_name(env), config, check_seed(seed), frames, place, threads)
 
 
-def read_config(described: Mapping[str, Any]) -> DeepConfig:
+def read_config(described: Mapping[str, Any]) -> DQNConfig:
     """A configuration from what `describe` made of it."""
     settings: dict[str, Any] = {k: float(v) if v == "inf" else v for k, v in described.items()}
-    return DeepConfig(**settings)
+    return DQNConfig(**settings)
 
 
 def make_games(job: DqnJob, count: int) -> list[Game]:
@@ -194,7 +198,7 @@ class _Work:
             "step": trainer.step,
             "seconds": self.watch.total,
             "steps_per_second": notes.steps_per_second,
-            "features": notes.features,
+            "features": None if (health := trainer.feature_health()) is None else health.describe(),
         }
         return Outcome(job.select(self._write_records()), None, finished)
 
@@ -203,14 +207,16 @@ class _Work:
     ) -> None:
         saved = time.monotonic()
         try:
-            for moment in trainer.turns(self.job.frames):
-                for ended in moment.finished:
+            for record in trainer.turns(self.job.frames):
+                for ended in record.finished:
                     if not ended.warmup:
                         log.add(ended)
                         events.episode(ended)
-                if moment.losses is not None:
-                    events.update(trainer.updates, moment)
-                notes.look(moment)
+                if record.losses is not None:
+                    events.update(trainer.updates, record)
+                notes.look(record)
+                if record.collapsed:
+                    self.execution.task.warn(COLLAPSED.format(self.job.label))
                 if self.execution.stop():
                     self._save(trainer)
                     raise Stopped
@@ -273,7 +279,7 @@ def _check_episodes_fit(job: DqnJob) -> None:
         )
 
 
-def memory_needed(game: Game, config: DeepConfig) -> float:
+def memory_needed(game: Game, config: DQNConfig) -> float:
     """Bytes that a run takes: its replay and its network."""
     return bytes_needed(config.replay, _frame_bytes(game)) + HEADROOM
 
@@ -282,7 +288,7 @@ def _frame_bytes(game: Game) -> int:
     return int(np.prod(game.frame_shape)) * int(np.dtype(game.dtype).itemsize)
 
 
-def _check_memory(game: Game, config: DeepConfig) -> None:
+def _check_memory(game: Game, config: DQNConfig) -> None:
     needed, there = memory_needed(game, config), available_memory()
     if needed > there:
         fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay) // 1000 * 1000
@@ -310,7 +316,7 @@ def check_memory_together(jobs: list[DqnJob], at_once: int) -> None:
         )
 
 
-def _check_disk(folder: Path, game: Game, config: DeepConfig) -> None:
+def _check_disk(folder: Path, game: Game, config: DQNConfig) -> None:
     """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
     needed = 2 * (bytes_needed(config.replay, _frame_bytes(game)) + 5e8 * config.width**2)
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
@@ -332,25 +338,12 @@ def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
         meant = f"; it holds {', '.join(inside)}" if inside else ""
         raise BadInput(f"{folder} is no run with a checkpoint{meant}")
     try:
-        config = replace(read_config(about["identity"]["config"]), envs=1)
+        config = read_config(about["identity"]["config"]).replace(envs=1)
         job = DqnJob(about["agent"], about["env"], config, about["seed"], 1)
     except (TypeError, KeyError, AttributeError) as error:
         raise BadInput(f"{folder}/job.json is not of this version: {error}") from None
     # Nothing is learned: the replay may be small.
-    small = replace(config, replay=1_000)
+    small = config.replace(replay=1_000)
     trainer = Trainer(make_games(job, 1), small, job.device, job.seed)
     checkpoint.load_learned(there, trainer)
     return job, trainer
-
-
-@contextmanager
-def torch_threads(threads: int) -> Iterator[None]:
-    """So many threads for PyTorch within the block."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

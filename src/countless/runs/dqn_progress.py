@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import Any
 
 import numpy as np
 
-from countless.agents.dqn.trainer import Moment, Trainer
+from countless.agents.dqn.trainer import StepRecord, Trainer
 from countless.analysis.tables import number
 from countless.core.progress import Task
 
@@ -29,9 +28,8 @@ class ProgressNotes:
         self._then = self._seen = time.monotonic()
         self._units = self._played(trainer.frames, trainer.warm)
         task.advance(self._units)
-        self._moment: Moment | None = None
+        self._record: StepRecord | None = None
         self._learning: tuple[float, int] | None = None  # since when, from which step on
-        self.features: dict[str, Any] | None = None
 
     def _played(self, frames: int, warm: int) -> int:
         return frames + warm * self._frames_per_step
@@ -39,44 +37,44 @@ class ProgressNotes:
     @property
     def steps_per_second(self) -> float | None:
         """Of the steps that were learned from; None where there was none."""
-        if self._learning is None or self._moment is None:
+        if self._learning is None or self._record is None:
             return None
         since, step = self._learning
-        return (self._moment.step - step) / max(self._seen - since, 1e-9)
+        return (self._record.step - step) / max(self._seen - since, 1e-9)
 
-    def look(self, moment: Moment) -> None:
+    def look(self, record: StepRecord) -> None:
         """Take in one step of the loop."""
         self._seen = time.monotonic()
-        if self._learning is None and moment.step > 0:
-            self._learning = self._seen, moment.step
-        for ended in moment.finished:
+        if self._learning is None and record.step > 0:
+            self._learning = self._seen, record.step
+        for ended in record.finished:
             if not ended.warmup:
                 self._scores.append(ended.episode.score)
                 self._episodes += 1
                 if ended.episode.bonus:
                     self._bonus = ended.episode.bonus / ended.episode.steps
-        self._moment = moment
+        self._record = record
         if self._seen - self._then > EVERY:
-            self._tell(moment)
+            self._tell(record)
 
     def end(self) -> None:
         """Tell once more, if there was anything left to play."""
-        if self._moment is not None:
-            self._tell(self._moment)
+        if self._record is not None:
+            self._tell(self._record)
 
-    def _tell(self, moment: Moment) -> None:
-        units = self._played(moment.frames, moment.warm)
+    def _tell(self, record: StepRecord) -> None:
+        units = self._played(record.frames, record.warm)
         speed = (units - self._units) / max(self._seen - self._then, 1e-9)
-        self._task.note(self._words(moment, speed))
+        self._task.note(self._words(record, speed))
         self._task.advance(units - self._units)
         self._then, self._units = self._seen, units
 
-    def _words(self, moment: Moment, speed: float) -> str:
-        if moment.frames == 0:
+    def _words(self, record: StepRecord, speed: float) -> str:
+        if record.frames == 0:
             return "warm-up"
         mean = "-" if not self._scores else number(float(np.mean(self._scores)))
         bonus = "" if self._bonus is None else f", bonus {self._bonus:.2g}"
         return (
-            f"{moment.frames:,} frames, {speed:,.0f}/s, {self._episodes:,} episodes, mean of last "
-            f"{LAST} {mean}, ε {moment.epsilon:.2f}{bonus}"
+            f"{record.frames:,} frames, {speed:,.0f}/s, {self._episodes:,} episodes, mean of last "
+            f"{LAST} {mean}, ε {record.epsilon:.2f}{bonus}"
         )

@@ -82,6 +82,8 @@ class Workers:
             worker.task.advance(message["advance"])
         elif "note" in message:
             worker.task.note(message["note"])
+        elif "warn" in message:
+            worker.task.warn(message["warn"])
         elif "failed" in message:
             worker.failure = (BadInput if message["bad_input"] else CountlessError)(
                 f"{worker.job.label}: {message['failed']}"
@@ -189,6 +191,9 @@ class _Speaker:
 
     def note(self, text: str) -> None:
         self.say(note=text)
+
+    def warn(self, text: str) -> None:
+        self.say(warn=text)
 
 
 def main() -> None:

@@ -48,10 +48,10 @@ def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Sc
         action = int(learner.greedy(actor.stack[None])[0])
         if random.random() < epsilon:
             action = int(random.integers(trainer.spec.actions))
-        view, bonus = learner.look(actor.stack, action), trainer.bonus_of(actor)
+        output, bonus = learner.output(actor.stack, action), trainer.bonus_at(actor.stack)
         step = actor.act(action)
-        prediction = None if view.prediction is None else _levels(view.prediction, trainer)
-        value, score = float(view.q.max()), actor.episode.score
+        prediction = None if output.prediction is None else _levels(output.prediction, trainer)
+        value, score = float(output.q.max()), actor.episode.score
         yield Scene(_screen(actor, trainer), prediction, value, bonus, score, i + 1)
         if step.terminated or step.truncated:
             actor.begin()
