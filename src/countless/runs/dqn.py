@@ -30,7 +30,7 @@ from countless.envs.catalog import make_mdp
 from countless.envs.game import Game
 from countless.envs.games import make_game, means_atari, one_name
 from countless.runs.dqn_progress import ProgressNotes
-from countless.runs.job import Execution, Outcome, Stopped
+from countless.runs.job import Execution, Outcome, Stopped, as_columns
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
 
@@ -152,8 +152,7 @@ def make_job(
 
 def read_config(described: Mapping[str, Any]) -> DQNConfig:
     """A configuration from what `describe` made of it."""
-    settings: dict[str, Any] = {k: float(v) if v == "inf" else v for k, v in described.items()}
-    return DQNConfig(**settings)
+    return DQNConfig(**as_columns(described))
 
 
 def make_games(job: DqnJob, count: int) -> list[Game]:
@@ -249,7 +248,7 @@ def episode_table(job: DqnJob, episodes: list[dict[str, Any]]) -> pyarrow.Table:
 
     shared = {"agent": job.agent, "env": job.env, "seed": job.seed}
     columns = {name: pyarrow.repeat(value, len(episodes)) for name, value in shared.items()}
-    for name, value in job.config.describe().items():
+    for name, value in as_columns(job.config.describe()).items():
         columns[name] = pyarrow.repeat(value, len(episodes))
     columns["episode"] = pyarrow.array(range(len(episodes)), pyarrow.int64())
     whole, real = pyarrow.int64(), pyarrow.float64()

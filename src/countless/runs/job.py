@@ -102,6 +102,11 @@ def job_id(job: Job) -> str:
     return digest(job.identity())
 
 
+def as_columns(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as values of columns: an infinite norm, a word in JSON, is a number again."""
+    return {name: float(v) if v == "inf" else v for name, v in config.items()}
+
+
 def folder_name(job: Job) -> str:
     """`<agent>-<env>-seed-<seed>-<digest>`: the same for the same job, whoever asks."""
     env = "".join(c if c.isalnum() or c in "-." else "-" for c in job.env.removesuffix(".mdp"))

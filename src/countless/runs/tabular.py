@@ -22,7 +22,7 @@ from countless.core.records import ensure_folder, read_json, read_table, write_t
 from countless.core.seeding import check_seed
 from countless.envs import domains
 from countless.envs.mdp import MDP
-from countless.runs.job import Execution, Outcome, Stopped
+from countless.runs.job import Execution, Outcome, Stopped, as_columns
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
 
@@ -260,8 +260,9 @@ def record_table(job: TabularJob, part: Part, returns: Returns) -> pyarrow.Table
     settings = np.repeat(np.array(part.settings, dtype=np.int64), len(part.runs))
     columns = _columns(job, len(settings))
     columns["setting"] = settings
+    configs = [as_columns(job.configs[i]) for i in part.settings]
     for name in job.configs[0]:
-        values = pyarrow.array([job.configs[i][name] for i in part.settings])
+        values = pyarrow.array([config[name] for config in configs])
         columns[name] = values.take(pyarrow.array(settings - part.settings.start))
     columns["run"] = np.tile(np.array(part.runs, dtype=np.int64), len(part.settings))
     columns["return"] = rows.ravel()
@@ -274,7 +275,7 @@ def curve_table(job: TabularJob, runs: range, marks: Any, curves: Returns) -> py
 
     size = len(runs) * len(marks)
     columns = _columns(job, size)
-    for name, value in job.configs[0].items():
+    for name, value in as_columns(job.configs[0]).items():
         columns[name] = pyarrow.repeat(value, size)
     columns["run"] = np.repeat(np.array(runs, dtype=np.int64), len(marks))
     columns["step"] = np.tile(marks, len(runs))
