@@ -100,6 +100,9 @@ class DqnJob:
     def is_met_by(self, finished: Mapping[str, Any]) -> bool:
         return int(finished.get("frames", 0)) >= self.frames
 
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        return True  # one file, which is there or not
+
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
         """The episodes that ended within the budget."""
         import pyarrow.compute

@@ -81,7 +81,11 @@ class Job(Protocol):
         ...
 
     def is_met_by(self, finished: Mapping[str, Any]) -> bool:
-        """Whether what was finished before is all that this job asks for."""
+        """Whether what was finished before goes as far as this job asks for."""
+        ...
+
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        """Whether no record of a finished job is missing."""
         ...
 
     def select(self, records: pyarrow.Table) -> pyarrow.Table:

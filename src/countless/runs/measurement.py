@@ -51,6 +51,9 @@ class MeasurementJob:
     def is_met_by(self, finished: Mapping[str, Any]) -> bool:
         return True
 
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        return True  # one file, which is there or not
+
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
         return records
 

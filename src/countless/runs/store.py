@@ -64,7 +64,7 @@ class StoredJob:
         if not self.about:
             return DAMAGED
         parts = list((self.folder / "records").glob("*.parquet"))
-        if any(read_table(path) is None for path in parts):
+        if any(read_table(path) is None for path in (*parts, *self.folder.glob("curves/*.parquet"))):
             return DAMAGED
         if self.finished is None:
             return DAMAGED if (self.folder / "finished.json").exists() else PARTIAL
@@ -122,8 +122,11 @@ class Store:
             return None
         if stored.about.get("id") != job_id(job) or not job.is_met_by(stored.finished):
             return None
+        if not job.is_whole(stored.records, stored.curves):
+            return None
         outcome = Outcome(job.select(stored.records), stored.curves, dict(stored.finished))
-        return StoredJob(stored.about, stored.finished, place, outcome)
+        about = {**stored.about, "budget": job.budget()}  # which may be less than what was run
+        return StoredJob(about, stored.finished, place, outcome)
 
     def execute(self, job: Job, execution: Execution) -> StoredJob:
         """Do what is missing of a job, and keep it."""

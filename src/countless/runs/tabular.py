@@ -118,6 +118,14 @@ class TabularJob:
     def is_met_by(self, finished: Mapping[str, Any]) -> bool:
         return True
 
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        """Every run of every setting once, and its curve where the job keeps them."""
+        places = records["setting"].to_numpy() * self.runs + records["run"].to_numpy()
+        points = 0 if curves is None else len(curves)
+        return np.array_equal(np.sort(places), np.arange(len(self.settings) * self.runs)) and (
+            points == (self.runs * len(curve_marks(self.steps)) if self.has_curves else 0)
+        )
+
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
         return records
 
@@ -153,7 +161,7 @@ class _Work:
     def __init__(self, job: TabularJob, folder: Path | None, execution: Execution) -> None:
         self.job, self.folder, self.execution = job, folder, execution
         self.returns = np.full((len(job.settings), job.runs), np.nan)
-        self.marks = np.unique(np.linspace(0, job.steps, CURVE_POINTS + 1)[1:].astype(np.int64))
+        self.marks = curve_marks(job.steps)
         shape = (job.runs, len(self.marks))
         self.curves: Returns | None = np.full(shape, np.nan) if job.has_curves else None
         self.watch = Stopwatch(folder)
@@ -250,6 +258,11 @@ class _Work:
             rows
         )
         return True
+
+
+def curve_marks(steps: int) -> NDArray[np.int64]:
+    """The steps at which curves are kept."""
+    return np.unique(np.linspace(0, steps, CURVE_POINTS + 1)[1:].astype(np.int64))
 
 
 def record_table(job: TabularJob, part: Part, returns: Returns) -> pyarrow.Table:
