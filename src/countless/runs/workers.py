@@ -6,6 +6,7 @@ happens to standard output. Closing its input asks it to stop, so a worker outli
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -183,8 +184,10 @@ class _Speaker:
         self._out = out
 
     def say(self, **message: Any) -> None:
-        self._out.write(json.dumps(message) + "\n")
-        self._out.flush()
+        # A parent that was killed hears nothing: the checkpoint is written all the same.
+        with contextlib.suppress(OSError):
+            self._out.write(json.dumps(message) + "\n")
+            self._out.flush()
 
     def advance(self, amount: int) -> None:
         self.say(advance=amount)
