@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from countless.agents.catalogue import agent_entry
 from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import FRAMES, make_config
 from countless.agents.dqn.config import DQNConfig
@@ -37,7 +38,6 @@ from countless.runs.store import about_records
 if TYPE_CHECKING:
     import pyarrow
 
-BITS = 1  # the version number of what decides the bits: raised when, and only when, they change
 COLLAPSED = (
     "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
     "everywhere (docs/deep.md)"
@@ -82,7 +82,7 @@ class DqnJob:
         mdp = {"mdp": make_mdp(self.env).fingerprint} if self.env.endswith(".mdp") else {}
         return {
             "engine": self.engine,
-            "bits": BITS,
+            "bits": agent_entry(self.agent).bits,
             "agent": self.agent,
             "env": self.env,
             **mdp,
