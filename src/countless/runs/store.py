@@ -216,7 +216,9 @@ def is_locked(folder: Path) -> bool:
     lock = FileLock(folder / "lock")
     try:
         lock.acquire(blocking=False)
-    except (Timeout, OSError):
+    except Timeout:
         return True
+    except OSError:  # a store that may only be read is not executed here
+        return False
     lock.release()
     return False
