@@ -23,9 +23,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.cost import best_time, measure_cost, random_replay
-from countless.agents.dqn.device import Device, settle
+from countless.agents.dqn.device import Device, tune_process
 from countless.agents.dqn.learner import Learner
-from countless.agents.dqn.losses import compute_losses
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import bytes_needed
 from countless.agents.dqn.trainer import Trainer
@@ -45,9 +44,7 @@ def update() -> None:
     for variant in ("paper", "authors"):
         learner = Learner(spec, make_config("dqn-mmc-sr", variant=variant), Device(), 0)
         with FlopCounterMode(display=False) as counter:
-            compute_losses(
-                learner.network, learner.target, learner.tensors(batch), learner.config
-            ).total.backward()
+            learner.losses(batch).total.backward()
         flops = counter.get_total_flops()
         learner.update(batch)
         # Turn and turn about, so that other work on the machine slows both.
@@ -183,7 +180,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()
-    settle(threads=1)
+    tune_process(threads=1)
     for name in arguments.parts or PARTS:
         if name not in PARTS:
             parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")

@@ -44,6 +44,6 @@ def test_the_example_runs(example):
 
 
 def test_the_example_is_an_agent_like_the_others(example):
-    assert run(example.name, "deepsea-3", runs=2, steps=30).agent.repeat == 0.5
-    result = sweep(example.name, "riverswim", runs=2, steps=30)
-    assert len(result.study.settings) == 3
+    assert run(example.name, "deepsea-3", runs=2, steps=30, progress=False).config["repeat"] == 0.5
+    result = sweep(example.name, "riverswim", runs=2, steps=30, progress=False)
+    assert len(result.ranking) == 3

@@ -94,8 +94,8 @@ def test_an_infinite_norm_survives_json(capsys, tmp_path):
 def test_the_ablations_and_variants_from_the_command_line(capsys, tmp_path):
     for i, (options, changed) in enumerate(
         [
-            (["--reconstruction", "off"], {"reconstruction": "off", "sr": "on"}),
-            (["--bonus", "off"], {"bonus": "off", "sr": "off", "reconstruction": "on"}),
+            (["--reconstruction", "off"], {"reconstruction": False, "sr": True}),
+            (["--bonus", "off"], {"bonus": "off", "sr": False, "reconstruction": True}),
             (["--norm", "2"], {"norm": 2.0, "beta": 0.025}),
             (["--variant", "authors"], {"variant": "authors", "norm": 2.0, "sr_target": "next"}),
             (["--scale", "smoke"], {"width": 0.0625, "target_period": 40}),
@@ -134,13 +134,13 @@ def test_how_a_run_stands_fits_a_narrow_terminal(frames, told):
 
 
 def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("countless.cli.deep.COLLAPSED", 1e9)
+    monkeypatch.setattr("countless.agents.dqn.features.COLLAPSED", 1e9)
     arguments = (*RUN, "--frames", "40", "-o", str(tmp_path))
     _, out, _ = call(capsys, *arguments)
-    assert "features are active in an observation: they have collapsed" in out
+    assert "the features have collapsed (effective rank" in out
     monkeypatch.undo()
-    monkeypatch.setattr("countless.cli.deep.COLLAPSED", 0.0)
-    assert "they have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
+    monkeypatch.setattr("countless.agents.dqn.features.COLLAPSED", 0.0)
+    assert "have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
 
 
 def test_help_of_one_agent_shows_its_own_options(capsys):

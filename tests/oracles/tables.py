@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from countless.agents.dqn.losses import Tensors
+from countless.agents.dqn.losses import TransitionTensors
 from countless.envs.mdp import MDP, build_mdp
 
 TENTHS = 10
@@ -17,6 +17,7 @@ TENTHS = 10
 
 class TableNetwork(nn.Module):
     decoder = None
+    has_sr = True
 
     def __init__(self, states: int, actions: int, norm: float = 1.0) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ def tenths_mdp(seed: int, *, actions: int = 2, episodic: bool = False) -> MDP:
     return build_mdp("tenths", tuple(columns), start, terminated=terminated)
 
 
-def all_transitions(mdp: MDP, intrinsic=None) -> Tensors:
+def all_transitions(mdp: MDP, intrinsic=None) -> TransitionTensors:
     """Ten rows a (state, action) pair, as often as their probability; bonuses are the state's."""
     times = np.rint(mdp.probability * TENTHS).astype(int)
     eye = torch.eye(mdp.n_states, dtype=torch.float64)
@@ -63,12 +64,12 @@ def all_transitions(mdp: MDP, intrinsic=None) -> Tensors:
 
     state = column(mdp.state)
     bonus = torch.zeros(mdp.n_states) if intrinsic is None else torch.as_tensor(intrinsic)
-    return Tensors(
-        both=eye[torch.cat((state, column(mdp.next_state)))].unsqueeze(1),
-        next_frames=eye[column(mdp.next_state)],
-        actions=column(mdp.action),
-        extrinsic=column(mdp.reward),
-        intrinsic=bonus.to(torch.float64)[state],
-        returns=torch.zeros(len(state), dtype=torch.float64),
-        done=column(mdp.terminated.astype(np.float64)),
+    return TransitionTensors(
+        s=eye[torch.cat((state, column(mdp.next_state)))].unsqueeze(1),
+        frame_t=eye[column(mdp.next_state)],
+        a_tm1=column(mdp.action),
+        r_t=column(mdp.reward),
+        r_int_t=bonus.to(torch.float64)[state],
+        g_tm1=torch.zeros(len(state), dtype=torch.float64),
+        terminal_t=column(mdp.terminated.astype(np.float64)),
     )

@@ -100,7 +100,7 @@ def test_every_agent_runs(tmp_path, agent, env):
     "parameters",
     [
         {"variant": "authors"},
-        {"reconstruction": "off"},
+        {"reconstruction": False},
         {"bonus": "off"},
         {"norm": 2.0},
         {"norm": float("inf")},
@@ -157,13 +157,15 @@ def test_what_lies_in_the_folder(tmp_path):
     assert json.loads(json.dumps(content))["episodes"] == 140
 
 
-def test_tensorboard_events_have_cleanrls_keys(tmp_path):
+def test_tensorboard_events_have_cleanrls_keys(tmp_path, monkeypatch):
+    monkeypatch.setattr("countless.agents.dqn.trainer.UPDATES_PER_HEALTH", 100)
     result = run_deep(job(frames=820), tmp_path)
     found = scalars(result.folder)
     assert set(found) == {
         "charts/episodic_return", "charts/episodic_length", "charts/SPS", "charts/epsilon",
         "losses/td_loss", "losses/q_values", "losses/td", "losses/sr", "losses/reconstruction",
-        "bonus/mean", "bonus/sr_norm", "charts/active_features",
+        "bonus/mean", "bonus/sr_norm", "features/active", "features/ever_active",
+        "features/spread", "features/rank", "features/bonus_cv",
     }  # fmt: skip
     episodes = result.episodes
     returns = found["charts/episodic_return"]
@@ -353,10 +355,9 @@ def test_a_loss_that_is_no_number_stops_and_says_where(tmp_path):
     path = wild.folder(tmp_path) / "nonfinite_batch.npz"
     assert str(path) in str(error.value)
     with np.load(path, allow_pickle=False) as batch:
-        assert batch["observations"].shape == (8, 2, 5, 5)
+        assert batch["s_tm1"].shape == (8, 2, 5, 5)
         assert set(batch.files) == {
-            "observations", "next_observations", "actions", "extrinsic", "intrinsic", "returns",
-            "done",
+            "s_tm1", "s_t", "a_tm1", "r_t", "r_int_t", "g_tm1", "terminal_t",
         }  # fmt: skip
     assert not (wild.folder(tmp_path) / "finished.json").exists()
 

@@ -59,7 +59,7 @@ def table_html(table: Table) -> str:
         return f"<tr>{marked}</tr>"
 
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    body = "\n".join(row("td", cells) for cells in table.rows)
+    body = "\n".join(row("td", cells) for cells in table.texts())
     return (
         f'<div class="scroll"><table><caption>{escape(table.title)}</caption>\n'
         f"<thead>{row('th', table.columns)}</thead>\n<tbody>{body}</tbody></table></div>{note}"

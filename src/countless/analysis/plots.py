@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import matplotlib as mpl
-
-mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,8 +53,8 @@ def short(value: float, _position: object = None) -> str:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A mean over runs with the half width of its 95% CI, and how many runs each point has."""
+class NormCurve:
+    """The mean norm after so many visits, the half width of its 95% CI, and the runs behind it."""
 
     x: Array
     y: Array
@@ -72,8 +67,8 @@ class Curve:
         return ("visits", "norm", "half_ci95", "runs")
 
 
-def draw_norms(stem: Path, panels: Mapping[str, Sequence[Curve]], c1: float, c2: float) -> None:
-    """Norm of the SR against visits, a panel a source of runs, a curve a state."""
+def draw_norms(stem: Path, panels: Mapping[str, Sequence[NormCurve]], c1: float, c2: float) -> None:
+    """Norm of the SR against visits: one panel per source of runs, one curve per state."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(panels), figsize=(9.5, 3.8), sharey=True, sharex=True)
         widest = 1.0
@@ -121,7 +116,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A row of panels: one domain, a panel a parameter."""
+    """A row of panels: one domain, one panel per parameter."""
 
     label: str
     axes: list[Axis]
@@ -170,7 +165,7 @@ def _draw_axis(ax: Axes, axis: Axis) -> None:
 
 
 def draw_heatmaps(stem: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
-    """Mean return over two parameters, a panel a domain."""
+    """Mean return over two parameters, one panel per domain."""
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, axes = plt.subplots(1, len(panels), figsize=(4.9 * len(panels), 3.2), squeeze=False)
         for ax, (title, panel) in zip(axes[0], panels.items(), strict=True):
@@ -206,7 +201,7 @@ def draw_heatmaps(stem: Path, panels: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None:
-    """Theorem 1: the gap of the norm against gamma / (n + 1), a panel a discount."""
+    """Theorem 1: the gap of the norm against gamma / (n + 1), one panel per discount."""
     rng = np.random.default_rng(0)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 3.3))
@@ -223,29 +218,5 @@ def draw_bounds(stem: Path, panels: Mapping[float, Mapping[str, Array]]) -> None
             ax.set_xlabel(r"$\gamma/(n+1)$")
         np.atleast_1d(axes)[0].set_ylabel(r"$(1+\gamma) - \|\tilde\Psi(s)\|_1$")
         np.atleast_1d(axes)[0].legend(loc="upper left", fontsize=8)
-        figure.tight_layout()
-        save_figure(figure, stem)
-
-
-def draw_learning(stem: Path, panels: Mapping[str, Mapping[str, tuple[Array, Array]]]) -> None:
-    """Reward collected so far against steps, a panel a domain, a curve an agent."""
-    with plt.rc_context(STYLE):
-        across = min(3, len(panels))
-        down = math.ceil(len(panels) / across)
-        size = (4.6 * across, 3.5 * down)
-        figure, axes = plt.subplots(down, across, figsize=size, squeeze=False)
-        for ax in axes.flat[len(panels) :]:
-            ax.set_visible(False)
-        for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
-            for i, (label, (x, y)) in enumerate(curves.items()):
-                style = "-" if i < len(COLOURS) else "--"
-                ax.plot(x, y, style, color=COLOURS[i % len(COLOURS)], linewidth=1.3, label=label)
-            ax.set_title(title)
-            ax.set_xlabel("steps")
-            ax.yaxis.set_major_formatter(FuncFormatter(short))
-        for row in axes:
-            row[0].set_ylabel("reward so far")
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="center left", bbox_to_anchor=(0.99, 0.5))
         figure.tight_layout()
         save_figure(figure, stem)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 RESAMPLES = 2000
 BOOTSTRAP_RUNS = 20_000
 BATCH_CELLS = 2_000_000
+FEWEST_RUNS = 5  # for an interval: resamples of fewer say little about anything
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,16 @@ class Summary:
     min: float
     max: float
 
+    @property
+    def half(self) -> float:
+        """Half the width of the interval."""
+        return (self.ci95[1] - self.ci95[0]) / 2
+
     def to_json(self) -> dict[str, Any]:
-        """As a mapping; what one run alone cannot tell (SD and CI) is null."""
+        """As a mapping; what so few runs cannot tell (SD, CI) is null."""
         content = asdict(self)
         content.pop("runs")
-        content["ci95"] = list(self.ci95) if self.runs > 1 else None
+        content["ci95"] = None if self.ci95[0] != self.ci95[0] else list(self.ci95)
         return {key: None if value != value else value for key, value in content.items()}
 
 
@@ -62,10 +68,10 @@ def interquartile_mean(x: NDArray[np.float64]) -> float:
 def mean_interval(x: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
     """The 95% interval of the mean: percentile bootstrap of 2,000 resamples.
 
-    Above 20,000 runs the bootstrap's distribution of the mean is normal for all practical
-    purposes, and the interval is mean +- 1.96 SD / sqrt(runs).
+    NaN for fewer than five runs. Above 20,000 runs the bootstrap's distribution of the mean is
+    normal for all practical purposes, and the interval is mean +- 1.96 SD / sqrt(runs).
     """
-    if len(x) == 1:
+    if len(x) < FEWEST_RUNS:
         return float("nan"), float("nan")
     if len(x) > BOOTSTRAP_RUNS:
         half = 1.959963984540054 * float(x.std(ddof=1)) / len(x) ** 0.5

@@ -11,7 +11,8 @@ import numpy as np
 
 from countless.analysis.tables import Table, number
 from countless.bonuses.registry import bonus_kind
-from countless.cli.show import Bars, print_json, print_table, print_text
+from countless.cli.output import print_json, print_table, print_text
+from countless.core.bars import Bars
 from countless.core.errors import BadInput
 from countless.core.parameters import default_of
 from countless.experiments.diagnose import Diagnosis, diagnose, draw

@@ -8,13 +8,13 @@ import time
 
 from countless.agents.catalogue import make_agent
 from countless.agents.dqn.agents import require_deep
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
-from countless.cli.show import print_json, print_table
+from countless.cli.output import print_json, print_table
 from countless.core.errors import BadInput
 from countless.core.memory import available_memory
-from countless.core.records import versions
+from countless.core.provenance import versions
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEP_RUNS, SWEEPS
 
@@ -23,7 +23,7 @@ PROBE_RUNS = 8000
 
 def command(arguments: argparse.Namespace) -> None:
     compile_seconds, speed = _speed()
-    sweep_steps = sum(len(sweep.study(0).settings) for sweep in SWEEPS) * SWEEP_RUNS * 5000
+    sweep_steps = sum(len(sweep.job(0).settings) for sweep in SWEEPS) * SWEEP_RUNS * 5000
     facts = {
         **versions(),
         "cores": thread_count(),
@@ -65,7 +65,7 @@ def _deep() -> str:
     from countless.agents.dqn.device import available
     from countless.agents.dqn.replay import bytes_needed
 
-    needed = bytes_needed(DeepConfig().replay, 84 * 84)
+    needed = bytes_needed(DQNConfig().replay, 84 * 84)
     fits = "fits" if needed < available_memory() else "does not fit"
     where = ", ".join(reversed(available()))
     return f"on {where}; the paper's replay of {needed / 1e9:.1f} GB {fits}"

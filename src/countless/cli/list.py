@@ -6,28 +6,23 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from countless.agents.catalogue import AGENTS
+from countless.agents.catalogue import AGENTS, AgentEntry
 from countless.analysis.tables import Table
 from countless.bonuses.registry import bonus_kind, bonus_names
-from countless.cli.show import print_json, print_table, print_text
+from countless.cli.output import print_json, print_table, print_text
 from countless.envs.catalog import DOMAINS, OTHER_FORMS
-from countless.experiments.catalog import EXPERIMENTS, GROUPS
-from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 
 
 def command(arguments: argparse.Namespace) -> None:
     lists: dict[str, list[dict[str, Any]]] = {
-        "agents": [
-            {"name": name, "summary": entry.summary, "parameters": list(entry.parameters)}
-            for name, entry in AGENTS.items()
-        ],
+        "agents": [_agent(entry) for entry in AGENTS.values()],
         "envs": [{"name": domain.form, "summary": domain.summary} for domain in DOMAINS],
         "bonuses": [_bonus(name) for name in bonus_names()],
         "experiments": [
             {"name": name, "summary": experiment.summary}
             for name, experiment in EXPERIMENTS.items()
         ]
-        + [{"name": name, "summary": table.summary} for name, table in DEEP_EXPERIMENTS.items()]
         + [{"name": name, "summary": ", ".join(group)} for name, group in GROUPS.items()],
     }
     wanted = [arguments.what] if arguments.what else list(lists)
@@ -46,6 +41,20 @@ def command(arguments: argparse.Namespace) -> None:
         print_table(Table(what, columns, rows, labels=len(columns)))
         if what == "envs":
             print_text(OTHER_FORMS)
+
+
+def _agent(entry: AgentEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "engine": entry.engine,
+        "parameters": list(entry.parameters),
+        "presets": [
+            {"env": preset.env, "source": preset.source, **preset.when, **preset.parameters}
+            for preset in entry.presets
+        ],
+        "grid": None if entry.grid is None else {"source": entry.grid.source, **entry.grid.values},
+    }
 
 
 def _bonus(name: str) -> dict[str, Any]:

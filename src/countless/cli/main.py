@@ -6,6 +6,7 @@ import argparse
 import difflib
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -13,14 +14,9 @@ from importlib import import_module
 from typing import NoReturn
 
 from countless.agents.catalogue import AGENTS
-from countless.cli.options import (
-    add_agent_options,
-    add_deep_options,
-    add_out,
-    add_study_options,
-)
+from countless.cli.options import add_agent_options, add_budget_options, add_out
 from countless.cli.stopping import Interrupt, Terminated, terminate
-from countless.core.errors import BadInput, CountlessError, naming_options
+from countless.core.errors import BadInput, CountlessError, naming_options, unknown_name
 
 EPILOG = """\
 examples:
@@ -38,25 +34,20 @@ exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75
 """
 
 EXPERIMENTS = (
-    "table1",
-    "table2",
-    "table5",
-    "table6",
-    "figure2",
-    "theorem1",
-    "elsewhere",
-    "table3",
-    "table4",
-    "ablations",
-    "tabular",
-    "deep",
-)
+    "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps",
+    "table3", "table4", "ablations", "tabular", "deep",
+)  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
     """argparse with one-line errors."""
 
     def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong is not None:
+            known = [name.strip(" '") for name in wrong[2].split(",")]
+            what = "command" if self.prog == "countless" else "name"
+            raise unknown_name(what, wrong[1], known)
         raise BadInput(f"{message} (see {self.prog} --help)")
 
 
@@ -96,29 +87,25 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
     run = command(
         "run",
         "one agent in one environment",
-        epilog="Parameters not given are the paper's (Table 6) where it has some for the "
-        "environment. `countless run AGENT --help` shows one agent's only."
+        epilog="Parameters not given are published values where there are some for the environment, "
+        "else defaults; the result says which. `countless run AGENT --help` shows one agent's only."
         "\n\n  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000"
         "\n  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
-        "A deep run stays in a folder and goes on from there when it is started again.",
+        "Each run is kept in a folder and goes on from there when it is started again.",
     )
     _agent_and_env(run)
-    add_study_options(run, agent, runs=100)
-    add_out(
-        run,
-        None,
-        "keep the returns in a folder there, and go on from what is kept; deep agents always do "
-        "(default: results/deep/SCALE)",
-    )
-    add_deep_options(run, agent)
-    add_agent_options(run, agent, deep=True)
+    add_budget_options(run, agent)
+    add_out(run, "results", "the store to keep records in, and to go on from")
+    add_agent_options(run, agent)
 
     sweep = command(
         "sweep",
         "every setting of a grid of parameters",
-        epilog="A grid file names parameters, a list sweeps:\n\n  alpha = [0.1, 0.25]\n  "
-        "beta = [10, 100, 1000]\n  norm = 2\n\nA parameter given as an option overrides the grid. "
-        "Interrupted, the same command goes on.",
+        epilog="A grid file names parameters; a list sweeps, a single value fixes:\n\n  "
+        "alpha = [0.1, 0.25]\n  beta = [10, 100, 1000]\n  norm = 2\n\n"
+        "  countless sweep sarsa-sr sixarms --grid grid.toml --runs 100\n"
+        "  countless sweep dqn-mmc-sr deepsea-8 --grid grid.toml --scale smoke --seeds 0 1\n\n"
+        "A parameter given as an option overrides the grid. Interrupted, the same command goes on.",
     )
     _agent_and_env(sweep)
     sweep.add_argument(
@@ -127,10 +114,13 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
         metavar="paper|FILE",
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
-    add_study_options(sweep, agent, runs=100)
-    add_out(sweep, "results/sweeps", "where finished parts are kept")
+    add_budget_options(sweep, agent)
+    add_out(sweep, "results", "the store to keep records in, and to go on from")
     sweep.add_argument("--top", type=int, default=10, help="settings to print (default: 10)")
     add_agent_options(sweep, agent)
+
+    status = command("status", "what a store holds: finished, partial, running and damaged jobs")
+    status.add_argument("folder", nargs="?", default="results", help="default: results")
 
     diagnosis = command(
         "diagnose",
@@ -171,16 +161,17 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
     deep.add_argument("--seeds", nargs="+", type=int, help="default: 0")
     add_out(reproduce, "results", "where records and figures are kept")
 
-    report = command("report", "one self-contained HTML page of all that was reproduced")
-    report.add_argument(
-        "results", nargs="?", default="results", help="the folder of records (default: results)"
+    report = command(
+        "report",
+        "one self-contained HTML page of a store: the paper's experiments and all other runs",
     )
+    report.add_argument("folder", nargs="?", default="results", help="default: results")
     add_out(report, "report", "the folder to write report.html to")
 
     watch = command(
         "watch",
         "a video of a deep run: game, prediction, value, bonus",
-        epilog="  countless watch results/deep/paper/dqn-mmc-sr/MontezumaRevenge/seed-0",
+        epilog="  countless watch results/dqn-mmc-sr-MontezumaRevenge-seed-0-...",
     )
     watch.add_argument("run", metavar="RUN", help="the run's folder")
     watch.add_argument("--steps", type=int, default=1_000, help="how many (default: 1,000)")

@@ -3,61 +3,53 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from countless.agents.catalogue import AGENTS as ALL_AGENTS
-from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
+from countless.agents.catalogue import AGENTS
 from countless.agents.dqn.agents import SCALES
-from countless.agents.dqn.config import FIELDS as DEEP_FIELDS
-from countless.agents.tabular.agent import RNGS
 from countless.core.parameters import default_of
 
-AGENTS = {name: entry for name, entry in ALL_AGENTS.items() if entry.engine == "tabular"}
+if TYPE_CHECKING:
+    from countless.runs.run import Budget
+
+RUNS = 100  # of a tabular agent, where nothing else is said
 
 
-def add_study_options(parser: argparse.ArgumentParser, agent: str | None, runs: int) -> None:
-    """--runs, --steps, --seed, --rng, --threads."""
-    if agent not in DEEP_AGENTS:
-        parser.add_argument("--runs", type=int, help=f"independent runs (default: {runs})")
-        parser.add_argument(
-            "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
-        )
-        parser.add_argument(
-            "--rng",
-            default="countless",
-            metavar="|".join(RNGS),
-            help="a stream of its own for each run, or the draws of the released code, to the digit",
-        )
-    parser.add_argument("--seed", type=int, help="default: 0")
+def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
+    """How much to run, and how: for the agent's kind, or for both where no agent is named."""
+    engine = None if agent is None else AGENTS[agent].engine
+    parser.add_argument("--seed", type=int, help="of all random numbers (default: 0)")
     parser.add_argument(
         "--threads",
         type=int,
-        help="default: one a core, which changes no number; deep agents: 1, others may round otherwise",
+        help="tabular agents: default one per core, and no number depends on it; deep agents: "
+        "default 1, another number may round otherwise",
     )
+    if engine != "dqn":
+        group = parser.add_argument_group("how much to run: tabular agents")
+        group.add_argument("--runs", type=int, help=f"independent runs (default: {RUNS})")
+        group.add_argument(
+            "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
+        )
+        group.add_argument(
+            "--rng",
+            metavar="countless|authors",
+            help="one random stream per run, or the draws of the released code, to the digit "
+            "(default: countless)",
+        )
+    if engine != "tabular":
+        _add_deep_budget(parser.add_argument_group("how much to run: deep agents"))
 
 
-def add_out(
-    parser: argparse.ArgumentParser, default: str | None, text: str, metavar: str = "FOLDER"
-) -> None:
-    """-o / --out FOLDER."""
-    note = f" (default: {default})" if default else ""
-    parser.add_argument(
-        "-o", "--out", type=Path, default=default, metavar=metavar, help=text + note
-    )
-
-
-def add_deep_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
-    """What a deep run takes beside its agent's parameters."""
-    if agent in AGENTS:
-        return
-    group = parser.add_argument_group("deep agents")
-    group.add_argument("--seeds", type=int, nargs="+", help="several at once, a core each")
-    group.add_argument("--frames", type=number, help="emulator frames (default: the scale's)")
+def _add_deep_budget(group: Any) -> None:
+    group.add_argument("--seeds", type=int, nargs="+", help="one run per seed, one core each")
+    group.add_argument("--frames", type=number, help="frames of a run (default: the scale's)")
     group.add_argument(
         "--scale",
         metavar="|".join(SCALES),
-        help="a minute, a narrow network, or the paper's (default: paper)",
+        help="sizes, rates and frames that go together (default: paper)",
     )
     group.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     group.add_argument(
@@ -70,29 +62,51 @@ def add_deep_options(parser: argparse.ArgumentParser, agent: str | None) -> None
     )
 
 
-def add_agent_options(
-    parser: argparse.ArgumentParser, agent: str | None, deep: bool = False
+def budget_of(arguments: argparse.Namespace) -> Budget:
+    """How much to run, as the command line says."""
+    from countless.runs.run import Budget
+
+    names = [item.name for item in fields(Budget)]
+    return Budget(**{name: getattr(arguments, name, None) for name in names})
+
+
+def add_out(
+    parser: argparse.ArgumentParser, default: str | None, text: str, metavar: str = "FOLDER"
 ) -> None:
-    """One option a hyperparameter, saying which agents take it; with an agent, only its own."""
+    """-o / --out FOLDER."""
+    note = f" (default: {default})" if default else ""
+    parser.add_argument(
+        "-o", "--out", type=Path, default=default, metavar=metavar, help=text + note
+    )
+
+
+def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
+    """One option per hyperparameter, saying which agents take it; with an agent, only its own."""
+    entries = list(AGENTS.values()) if agent is None else [AGENTS[agent]]
+    tabular = [entry for entry in entries if entry.engine == "tabular"]
+    deep = [entry for entry in entries if entry.engine == "dqn"]
     takers: dict[str, list[str]] = {}
     described: dict[str, Any] = {}
-    for name, entry in AGENTS.items():
-        for item in entry.parameters.values() if agent in (None, name) else ():
-            takers.setdefault(item.name, []).append(name)
-            described.setdefault(item.name, item)
+    for entry in tabular:
+        for name, item in entry.parameters.items():
+            takers.setdefault(name, []).append(entry.name)
+            described.setdefault(name, item)
+    deep_fields = dict(deep[0].parameters) if deep else {}
     if described:
-        tabular = parser.add_argument_group(f"parameters of {agent or 'the tabular agents'}")
+        group = parser.add_argument_group(f"parameters of {agent or 'the tabular agents'}")
     for name, item in described.items():
-        also = f"; deep agents: {DEEP_FIELDS[name].metadata['help']}" if name in DEEP_FIELDS else ""
-        who = f" [{', '.join(takers[name])}]{also if deep else ''}"
-        rule = item.metadata.get("rule", default_of(item))
-        _add_parameter(tabular, item, who if agent is None else _default(rule))
-    if deep and agent not in AGENTS:
-        network = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
-        own = DEEP_AGENTS.get(agent or "", {})
-        for name, item in DEEP_FIELDS.items():
+        also = ""
+        if name in deep_fields:
+            also = f"; deep agents: {deep_fields[name].metadata['help']}"
+        who = f" [{', '.join(takers[name])}]{also}"
+        default = item.metadata.get("rule", default_of(item))
+        _add_parameter(group, item, who if agent is None else _default(default))
+    if deep:
+        group = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
+        own = deep[0].defaults if agent is not None else {}
+        for name, item in deep_fields.items():
             if name not in described:
-                _add_parameter(network, item, _default(own.get(name, default_of(item))))
+                _add_parameter(group, item, _default(own.get(name, default_of(item))))
 
 
 def _default(value: float | str | bool | None) -> str:
@@ -144,10 +158,3 @@ def given_parameters(arguments: argparse.Namespace) -> dict[str, Any]:
         for name, value in vars(arguments).items()
         if name.startswith(prefix) and value is not None
     }
-
-
-def study_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What `run` and `sweep` of the library take by the same names."""
-    names = ("runs", "steps", "seed", "rng", "threads", "out")
-    options = {name: getattr(arguments, name) for name in names}
-    return {name: value for name, value in options.items() if value is not None}

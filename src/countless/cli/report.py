@@ -1,28 +1,27 @@
-"""countless report."""
+"""countless report [FOLDER]."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from countless.cli.show import print_json, print_text
+from countless.cli.output import print_json, print_text
 from countless.core.errors import BadInput
 from countless.core.records import ensure_folder, write_text
-from countless.experiments.catalog import finished_sections
 from countless.experiments.report import report_html
 
 
 def command(arguments: argparse.Namespace) -> None:
-    results = Path(arguments.results)
+    results = Path(arguments.folder)
     if not results.is_dir():
         raise BadInput(
-            f"no folder {results}; name the folder of records, or make one with "
-            "`countless reproduce tabular`"
+            f"there is no folder {results}; name the folder of records, or make one with "
+            "`countless run`, `countless sweep` or `countless reproduce`"
         )
-    sections = finished_sections(results)
+    html, sections = report_html(results)
     path = ensure_folder(arguments.out) / "report.html"
-    write_text(path, report_html(sections))
+    write_text(path, html)
     if arguments.json:
-        print_json({"report": str(path), "sections": [section.name for section in sections]})
+        print_json({"report": str(path), "sections": sections})
     else:
         print_text(f"The report is {path.resolve()}")

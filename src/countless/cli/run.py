@@ -4,72 +4,88 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
 
-from countless.agents.catalogue import agent_entry, choose_parameters, describe
-from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
-from countless.agents.dqn.agents import require_deep
-from countless.analysis.tables import Table, interval, number
-from countless.cli.options import given_parameters, study_options
-from countless.cli.show import Bars, print_json, print_table
-from countless.core.errors import BadInput
-from countless.runs.run import RunResult, run
+import numpy as np
+
+from countless.agents.catalogue import agent_entry, choose_parameters
+from countless.analysis.tables import Cell, Table, interval, number
+from countless.cli.execution import execute_patiently
+from countless.cli.options import budget_of, given_parameters
+from countless.cli.output import print_json, print_table
+from countless.envs.catalog import as_mdp
+from countless.runs.result import LAST, Group, Result, performance, speed
+from countless.runs.run import jobs_of
 
 
 def command(arguments: argparse.Namespace) -> None:
-    if arguments.agent in DEEP_AGENTS:
-        require_deep()
-        from countless.cli import deep
-
-        deep.command(arguments)
-        return
-    agent_entry(arguments.agent)
-    for option in ("seeds", "frames", "scale", "device", "precision", "compile"):
-        if getattr(arguments, option):
-            raise BadInput(
-                f"--{option} is for deep agents, {arguments.agent} is a tabular one: it takes "
-                "--runs, --steps, --seed"
-            )
-    result = run(
-        arguments.agent,
-        arguments.env,
-        reporter=Bars(),
-        **study_options(arguments),
-        **given_parameters(arguments),
-    )
+    parameters = given_parameters(arguments)
+    jobs = jobs_of(arguments.agent, arguments.env, budget_of(arguments), parameters)
+    result = execute_patiently(jobs, arguments)
     if arguments.json:
         print_json(result.to_json())
+    elif agent_entry(arguments.agent).engine == "tabular":
+        sources = choose_parameters(arguments.agent, as_mdp(arguments.env), parameters).sources
+        print_table(tabular_table(result.group, sources))
     else:
-        print_table(result_table(result, given_parameters(arguments)))
+        print_table(deep_table(result))
 
 
-def result_table(result: RunResult, given: Mapping[str, Any]) -> Table:
+def tabular_table(group: Group, sources: Mapping[str, str]) -> Table:
     """The result as two columns: a statistic, its value."""
-    summary, study = result.summary, result.study
-    rows = [
-        ("mean", number(summary.mean)),
+    summary, about = group.summary, group.jobs[0].about
+    assert summary is not None
+    rows: list[tuple[Cell, ...]] = [
+        ("mean", summary.mean),
         ("95% CI of the mean", interval(summary.ci95)),
-        ("SD", number(summary.sd)),
-        ("median", number(summary.median)),
-        ("IQM", number(summary.iqm)),
+        ("SD", summary.sd),
+        ("median", summary.median),
+        ("IQM", summary.iqm),
         ("min, max", f"{number(summary.min)}, {number(summary.max)}"),
     ]
-    if result.steps_per_second is not None:
-        speed = f"{result.steps_per_second / 1e6:.1f} million steps/s"
-        rows.append(("time", f"{result.seconds:.2f} s, {speed}"))
+    if (steps_per_second := speed(group)) is not None:
+        seconds = (group.jobs[0].finished or {})["simulated_seconds"]
+        rows.append(("time", f"{seconds:.2f} s, {steps_per_second / 1e6:.1f} million steps/s"))
     title = (
-        f"{result.agent.name} in {result.env}: undiscounted return of {study.steps:,} steps, "
-        f"{study.runs:,} runs, seed {study.seed}, rng {study.rng}"
+        f"{group.agent} in {group.env}: undiscounted return of {group.length}, "
+        f"{summary.runs:,} runs, seed {about['seed']}, rng {about['identity']['rng']}"
     )
-    return Table(title, ("", "return"), tuple(rows), note=_parameter_line(result, given))
+    kept = "" if group.jobs[0].folder is None else f"\nkept in {group.jobs[0].folder}"
+    return Table(title, ("", "return"), tuple(rows), note=_parameters(group, sources) + kept)
 
 
-def _parameter_line(result: RunResult, given: Mapping[str, Any]) -> str:
-    """Each parameter with its value, and where those that are not plain defaults came from."""
-    sources = choose_parameters(result.agent.name, result.study.mdp, given).sources
+def _parameters(group: Group, sources: Mapping[str, str]) -> str:
+    """The parameters, by where their values come from."""
     by_source: dict[str, list[str]] = {}
-    for name, value in describe(result.agent).items():
-        shown = f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-        by_source.setdefault(sources[name], []).append(shown)
-    parts = [f"{', '.join(shown)} ({source})" for source, shown in by_source.items()]
-    return f"parameters: {'; '.join(parts)}" if parts else ""
+    for name, value in group.config.items():
+        shown = f"{value:g}" if isinstance(value, float) else str(value)
+        by_source.setdefault(sources[name], []).append(f"{name} {shown}")
+    return "\n".join(f"{source}: {', '.join(told)}" for source, told in by_source.items())
+
+
+def deep_table(result: Result) -> Table:
+    """One row per seed."""
+    group = result.group
+    rows: list[tuple[Cell, ...]] = []
+    notes = [str(folder) for folder in result.folders]
+    for job in group.jobs:
+        scores = np.array([] if job.records is None else job.records["return"].to_numpy())
+        mean: Cell = performance(job) if len(scores) else "no episode ended"
+        last = scores[-LAST:]
+        sd = float(last.std(ddof=1)) if len(last) > 1 else None
+        steps = (job.finished or {}).get("steps_per_second")
+        rows.append((str(job.about["seed"]), len(scores), mean, sd, steps))
+        notes += _feature_notes(job.about["seed"], (job.finished or {}).get("features"))
+    if any(row[1] == 0 for row in rows):
+        notes.append("An episode that began in the warm-up is not counted: give more --frames.")
+    title = f"{group.agent} in {group.env}: {group.length}, variant {group.config['variant']}"
+    columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s")
+    return Table(title, columns, tuple(rows), note="\n".join(notes), formats={"steps/s": ",.0f"})
+
+
+def _feature_notes(seed: int, features: dict[str, float] | None) -> list[str]:
+    if features is None or features["rank"] >= 2.0:
+        return []
+    return [
+        f"Seed {seed}: the features have collapsed (effective rank {features['rank']:.1f} of "
+        f"{features['of']:.0f}): values and bonus are nearly the same everywhere (docs/deep.md)."
+    ]

@@ -6,14 +6,15 @@ import argparse
 from pathlib import Path
 
 from countless.agents.dqn.agents import require_deep
-from countless.cli.show import Bars, print_json, print_text
+from countless.cli.output import print_json, print_text
+from countless.core.bars import Bars
 from countless.core.errors import BadInput
 
 
 def command(arguments: argparse.Namespace) -> None:
     require_deep()
     from countless.agents.dqn.watch import play, write_video
-    from countless.runs.deep import open_run
+    from countless.runs.dqn import open_run
 
     folder = Path(arguments.run)
     if arguments.steps < 1 or not 0.0 <= arguments.epsilon <= 1.0:

@@ -10,7 +10,7 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, cast
 
 from countless.core.errors import BadInput, named
@@ -105,6 +105,20 @@ def check_whole(name: str, value: object, interval: Interval) -> int:
     if number != math.floor(number):
         raise BadInput(f"{named(name)} must be a whole number in {interval.text}, not {number:g}")
     return int(number)
+
+
+def check_count(name: str, value: object, most: int = 10**12, least: int = 1) -> int:
+    """`value` as a whole number from `least` to `most`, or a `BadInput`; 3.0 is no count.
+
+    >>> check_count("runs", 100)
+    100
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= int(cast(int, value)) <= most:
+        raise BadInput(
+            f"{named(name)} must be a whole number from {least:,} to {most:,}, not {value!r}"
+        )
+    return int(cast(int, value))
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import platform
 import tempfile
 from collections.abc import Iterator, Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from countless.core.errors import BadInput
 if TYPE_CHECKING:
     import pyarrow
 
-SCHEMA = 1
+SCHEMA = 2  # of what lies on disk
 
 
 def ensure_folder(folder: Path) -> Path:
@@ -63,7 +61,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """JSON documents, one a line, up to a line that was not written to its end; [] without a file."""
+    """One JSON document per line, up to a line that was not written to its end; [] without a file."""
     documents = []
     try:
         for line in path.read_text().splitlines():
@@ -73,13 +71,15 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return documents
 
 
-def write_table(path: Path, columns: Mapping[str, Any]) -> None:
-    """Columns of equal length as a Parquet file."""
-    import pyarrow
+def write_table(path: Path, table: pyarrow.Table, about: Mapping[str, Any] | None = None) -> None:
+    """A table as a Parquet file; `about` goes with it, and pandas shows it as `frame.attrs`."""
     import pyarrow.parquet
 
+    if about is not None:
+        known = table.schema.metadata or {}
+        table = table.replace_schema_metadata({**known, "PANDAS_ATTRS": json.dumps(about)})
     with atomic_path(path) as temporary:
-        pyarrow.parquet.write_table(pyarrow.table(dict(columns)), temporary, compression="zstd")
+        pyarrow.parquet.write_table(table, temporary, compression="zstd")
 
 
 def read_table(path: Path) -> pyarrow.Table | None:
@@ -91,13 +91,3 @@ def read_table(path: Path) -> pyarrow.Table | None:
         return pyarrow.parquet.read_table(path)
     except (OSError, pyarrow.ArrowInvalid):
         return None
-
-
-def versions() -> dict[str, str]:
-    """The versions that a record depends on."""
-    packages = ("countless", "numpy", "numba", "gymnasium", "torch", "ale-py")
-    found = {"python": platform.python_version()}
-    for package in packages:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found

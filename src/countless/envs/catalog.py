@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from countless.core.errors import BadInput, unknown_name
 from countless.envs import domains
@@ -67,8 +68,33 @@ def domain_forms() -> list[str]:
     return [domain.form for domain in DOMAINS]
 
 
+def as_mdp(env: Any) -> MDP:
+    """The MDP that `env` is or names: an `MDP`, a name, or a Gymnasium environment with a model.
+
+    >>> as_mdp("riverswim") is as_mdp(as_mdp("riverswim"))
+    True
+    """
+    if isinstance(env, MDP):
+        return env
+    if isinstance(env, str | Path):
+        return make_mdp(str(env))
+    if hasattr(env, "unwrapped"):
+        from countless.envs.gym_model import mdp_from_gymnasium
+
+        return mdp_from_gymnasium(env)
+    raise BadInput(
+        f"an environment is a name, an MDP or a Gymnasium environment, not {type(env).__name__}"
+    )
+
+
 def make_mdp(name: str) -> MDP:
     """The MDP that `name` stands for.
+
+    Parameters
+    ----------
+    name
+        A built-in domain of `countless list envs` ("riverswim", "deepsea-10"), a path to an .mdp
+        file, or a Gymnasium id whose environment exposes its model ("FrozenLake-v1").
 
     >>> make_mdp("riverswim").n_states
     6

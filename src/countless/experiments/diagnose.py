@@ -176,7 +176,7 @@ def _feed(
     """The bonus paid at each step of the walk."""
     paid = np.zeros(len(walk))
     starts = np.concatenate([[True], walk[:-1, 2] > 0])
-    with reporter.task("walk", len(walk)) as advance:
+    with reporter.task("walk", len(walk)) as task:
         for t, (s, s_next, done) in enumerate(walk):
             more = {"next_observations": observations[s_next : s_next + 1], "dones": [bool(done)]}
             if features is None:
@@ -185,7 +185,7 @@ def _feed(
                 paid[t] = bonus.observe(
                     observations[s : s + 1], features[s : s + 1], starts=[starts[t]]
                 )[0]
-            advance(1)
+            task.advance(1)
     return paid
 
 

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
-from countless.analysis.plots import Curve, draw_norms
-from countless.core.errors import CountlessError
-from countless.core.progress import Reporter
-from countless.core.records import ensure_folder, read_table, write_table
-from countless.experiments.entries import entry_study, replay_study
+from countless.analysis.plots import NormCurve, draw_norms
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.paper_and_ours import entry_job, replay_job, seeds_of
 from countless.experiments.published import C1, C2, TABLE_1
-from countless.experiments.section import (
-    Experiment,
-    Figure,
-    Section,
-    read_made,
-    replay_seeds,
-    write_made,
-)
-from countless.runs.study import Study
+from countless.runs.job import Execution, Job, Stopped
+from countless.runs.measurement import MeasurementJob
+from countless.runs.tabular import TabularJob
 
-TITLE = "Figure 2: the norm of the SR grows with the number of visits (RiverSwim)"
-ENTRY = TABLE_1[1]
+ENTRY = next(e for e in TABLE_1 if e.env == "riverswim" and e.agent == "sarsa-sr")
 CHUNK_RUNS = 200
-SOURCES = ("replay", "fresh")
 
 
 @dataclass
-class Moments:
+class NormMoments:
     """Running sums of the norm at the n-th visit, (states, visits), over the runs that get there."""
 
     count: NDArray[np.float64]
@@ -41,7 +32,7 @@ class Moments:
     square: NDArray[np.float64]
 
     @classmethod
-    def empty(cls, states: int, visits: int) -> Moments:
+    def empty(cls, states: int, visits: int) -> NormMoments:
         return cls(*(np.zeros((states, visits)) for _ in range(3)))
 
     def add(self, trace: NDArray[np.float64]) -> None:
@@ -54,92 +45,92 @@ class Moments:
                 self.total[s, :n] += norms
                 self.square[s, :n] += norms**2
 
-    def curve(self, s: int) -> Curve:
+    def curve(self, s: int) -> NormCurve:
         """The mean norm of state `s` after 1, 2, ... visits, and the half width of its 95% CI."""
         reached = self.count[s] > 1
         count, mean = self.count[s, reached], self.total[s, reached] / self.count[s, reached]
         variance = np.maximum(self.square[s, reached] / count - mean**2, 0) * count / (count - 1)
         visits = 1.0 + np.flatnonzero(reached).astype(np.float64)
-        return Curve(visits, mean, 1.96 * np.sqrt(variance / count), count)
+        return NormCurve(visits, mean, 1.96 * np.sqrt(variance / count), count)
 
 
-def norm_moments(study: Study, reporter: Reporter, description: str) -> Moments:
-    """The norm at each visit over all runs of a study, a few hundred runs at a time."""
-    moments = Moments.empty(study.mdp.n_states, study.steps)
-    chunk = study.runs if study.rng == "authors" else CHUNK_RUNS
-    with reporter.task(description, study.total_steps) as advance:
-        for first in range(0, study.runs, chunk):
-            runs = min(chunk, study.runs - first)
-            trace = trace_runs(
-                study.settings[0],
-                study.mdp,
-                runs=runs,
-                steps=study.steps,
-                seed=study.seed,
-                rng=study.rng,
-                first_run=first,
-            )
-            moments.add(trace)
-            advance(runs * study.steps)
-    return moments
-
-
-def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
-    """Trace the paper's 100 runs and fresh ones; keep the curves."""
-    began = time.perf_counter()
-    ensure_folder(folder)
-    for source, study in zip(
-        SOURCES, (replay_study(ENTRY), entry_study(ENTRY, runs=runs, seed=seed)), strict=True
-    ):
-        moments = norm_moments(study, reporter, f"figure2: {source} runs")
-        curves = [moments.curve(s) for s in range(study.mdp.n_states)]
-        columns = {
-            "state": np.concatenate([np.full(len(c.x), s) for s, c in enumerate(curves)]),
-            "visits": np.concatenate([c.x for c in curves]),
-            "norm": np.concatenate([c.y for c in curves]),
-            "half_ci95": np.concatenate([c.half for c in curves]),
-            "runs": np.concatenate([c.runs for c in curves]),
-        }
-        write_table(folder / f"{source}.parquet", columns)
-    write_made(folder, runs, seed, time.perf_counter() - began)
-
-
-def show(folder: Path) -> Section:
-    """Draw the figure from the curves on disk."""
-    made = read_made(folder)
-    panels = {}
-    for source in SOURCES:
-        table = read_table(folder / f"{source}.parquet")
-        if table is None:
-            raise CountlessError(f"{folder}: {source}.parquet is missing; reproduce figure2 again")
-        columns = {name: table[name].to_numpy() for name in table.column_names}
-        panels[source] = [
-            Curve(*(columns[name][columns["state"] == s] for name in Curve.columns()))
-            for s in range(6)
-        ]
-    stem = folder / "figure2"
-    titles = {
-        "replay": "the paper's 100 runs",
-        "fresh": f"{made['runs']:,} fresh runs",
+def measure(job: TabularJob, execution: Execution) -> dict[str, Any]:
+    """The mean norm at each visit to each state over all runs of a job."""
+    moments = NormMoments.empty(job.mdp.n_states, job.steps)
+    chunk = job.runs if job.rng == "authors" else CHUNK_RUNS
+    for first in range(0, job.runs, chunk):
+        if execution.stop():
+            raise Stopped
+        runs = min(chunk, job.runs - first)
+        trace = trace_runs(
+            job.settings[0],
+            job.mdp,
+            runs=runs,
+            steps=job.steps,
+            seed=job.seed,
+            rng=job.rng,
+            first_run=first,
+        )
+        moments.add(trace)
+        execution.task.advance(runs * job.steps)
+    curves = [moments.curve(s) for s in range(job.mdp.n_states)]
+    return {
+        "state": np.concatenate([np.full(len(c.x), s) for s, c in enumerate(curves)]),
+        "visits": np.concatenate([c.x for c in curves]),
+        "norm": np.concatenate([c.y for c in curves]),
+        "half_ci95": np.concatenate([c.half for c in curves]),
+        "runs": np.concatenate([c.runs for c in curves]),
     }
-    draw_norms(stem, {titles[key]: curves for key, curves in panels.items()}, C1, C2)
+
+
+def norm_jobs(plan: Plan) -> dict[str, MeasurementJob]:
+    """The paper's 100 runs and fresh ones, traced, by what the figure calls them."""
+    sources = {
+        "the paper's 100 runs": replay_job(ENTRY),
+        f"{plan.runs:,} fresh runs": entry_job(ENTRY, runs=plan.runs, seed=plan.seed),
+    }
+    return {
+        title: MeasurementJob(
+            "sr-norm-by-visits",
+            job.env,
+            job.seed,
+            job.units,
+            {"of": job.agent, "rng": job.rng, "traced_runs": job.runs, **job.configs[0]},
+            lambda execution, job=job: measure(job, execution),  # type: ignore[misc]
+        )
+        for title, job in sources.items()
+    }
+
+
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """Both of them."""
+    yield list(norm_jobs(plan).values())
+
+
+def render(plan: Plan, records: Records, folder: Path) -> Section:
+    """Draw the figure from the curves on disk."""
+    panels = {}
+    for title, job in norm_jobs(plan).items():
+        table = records[job].records
+        assert table is not None
+        columns = {name: table[name].to_numpy() for name in ("state", *NormCurve.columns())}
+        panels[title] = [_state_curve(columns, s) for s in np.unique(columns["state"])]
+    draw_norms(folder / "figure2", panels, C1, C2)
     caption = (
         f"Norm of the SR after the n-th visit to a state, mean over the runs in which the state was "
         f"visited that often (drawn while at least half of the runs were), with a 95% CI band. "
         f"f1 = {C1}√n, f2 = {C2}n as in the paper."
     )
-    return Section(
-        name="figure2",
-        title=TITLE,
-        tables=(),
-        figures=(Figure(stem, caption),),
-        words=_words(panels["fresh"]),
-        made=made,
-        seeds=replay_seeds(made),
-    )
+    fresh = panels[f"{plan.runs:,} fresh runs"]
+    figure = Figure(folder / "figure2", caption)
+    return Section((), (figure,), _words(fresh), seeds_of(plan))
 
 
-def _words(curves: list[Curve]) -> tuple[str, ...]:
+def _state_curve(columns: Mapping[str, NDArray[Any]], s: int) -> NormCurve:
+    return NormCurve(*(columns[name][columns["state"] == s] for name in NormCurve.columns()))
+
+
+def _words(curves: list[NormCurve]) -> tuple[str, ...]:
     slopes = []
     for s, curve in enumerate(curves):
         used = (curve.x >= 10) & (curve.runs >= curve.runs.max() / 2)
@@ -155,4 +146,12 @@ def _words(curves: list[Curve]) -> tuple[str, ...]:
     )
 
 
-EXPERIMENT = Experiment("the norm of the SR against visit counts, in RiverSwim", run, show)
+EXPERIMENT = Experiment(
+    "figure2",
+    "the norm of the SR against visit counts, in RiverSwim",
+    "Figure 2: the norm of the SR grows with the number of visits (RiverSwim)",
+    "tabular",
+    jobs,
+    render,
+    minutes=0.4,
+)

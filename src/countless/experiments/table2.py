@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from countless.agents.catalogue import make_agent
+from countless.analysis.curves import draw_curves
 from countless.analysis.statistics import summarise
-from countless.analysis.tables import Table
-from countless.core.progress import Reporter
-from countless.core.records import ensure_folder
+from countless.analysis.tables import Estimate, Table
 from countless.envs.catalog import make_mdp
-from countless.experiments.curves import draw_curves, record_curves
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Returns, Section
 from countless.experiments.published import DOMAIN_LABELS
-from countless.experiments.section import (
-    Experiment,
-    Figure,
-    Section,
-    load_study,
-    read_made,
-    write_made,
-)
-from countless.runs.study import Study, complete, default_steps
+from countless.runs.job import Job
+from countless.runs.tabular import TabularJob, default_steps
 
-TITLE = "Table 2: ESSR and agents that count, undiscounted return of 5,000 steps, in millions"
 FEWER = 10  # planning agents take a tenth of the runs of Tables 1 and 5
-CURVE_RUNS = 50
-ENVS = ("riverswim", "sixarms")
+FEWEST = 40  # and the ablation a quarter of that
 
 
 @dataclass(frozen=True)
@@ -41,145 +28,171 @@ class Row:
     label: str
     agent: str
     parameters: dict[str, Any] = field(default_factory=dict)
-    paper: tuple[str, str] = ("", "")
-    bars: tuple[str, str] = ("", "")
+    paper: Mapping[str, float] = field(default_factory=dict)
+    bars: Mapping[str, float] = field(default_factory=dict)
 
-    def study(self, env: str, runs: int, seed: int) -> Study:
+    def job(self, env: str, runs: int, seed: int) -> TabularJob:
         mdp = make_mdp(env)
-        agent = make_agent(self.agent, env, self.parameters)
-        return Study((agent,), mdp, runs, default_steps(mdp), seed)
+        agent = make_agent(self.agent, mdp, self.parameters)
+        return TabularJob((agent,), mdp, runs, default_steps(mdp), seed)
 
 
-ROWS = (
-    Row("ESSR, released code", "essr", {"variant": "authors"}, ("3.1", "7.3")),
-    Row("ESSR, exact planning", "essr", {"variant": "authors", "planner": "exact"}),
-    Row("ESSR, paper's text", "essr", {"variant": "paper"}),
-    Row(
-        "ESSR, true counts",
-        "essr",
-        {"variant": "authors", "planner": "exact", "bonus": "counts"},
-    ),
-    Row("R-Max", "rmax", {}, ("3.0", "2.8"), ("3.01", "2.82")),
-    Row("E3", "e3", {}, ("3.0", "1.8 *"), ("3.02", "1.63")),
-    Row("MBIE", "mbie", {}, ("3.3 *", "9.3"), ("3.17", "9.20")),
-    Row("MBIE-EB", "mbie-eb", {}, ("", ""), ("3.09", "9.49")),
-    Row("PSRL", "psrl"),
-    Row("UCRL2", "ucrl2"),
-    Row("SPIE", "spie"),
-)
+def _numbers(riverswim: float, sixarms: float) -> dict[str, float]:
+    return {"riverswim": riverswim, "sixarms": sixarms}
 
-ABLATION = tuple(
-    Row(
-        f"pseudo-counts {'on' if pseudo else 'off'}, bonus {at if bonus == 'ssr' else 'off'}",
-        "essr",
-        {
-            "variant": "authors",
-            "planner": "exact",
-            "pseudo_counts": pseudo,
-            "bonus": bonus,
-            "bonus_at": at,
-        },
+
+RELEASED, EXACT, TEXT, COUNTS = (
+    "ESSR, released code", "ESSR, exact planning", "ESSR, paper's text", "ESSR, true counts",
+)  # fmt: skip
+ROWS = {
+    row.label: row
+    for row in (
+        Row(RELEASED, "essr", {"variant": "authors"}, _numbers(3.1, 7.3)),
+        Row(EXACT, "essr", {"variant": "authors", "planner": "exact"}),
+        Row(TEXT, "essr", {"variant": "paper"}),
+        Row(COUNTS, "essr", {"variant": "authors", "planner": "exact", "bonus": "counts"}),
+        Row("R-Max", "rmax", {}, _numbers(3.0, 2.8), _numbers(3.01, 2.82)),
+        Row("E3", "e3", {}, _numbers(3.0, 1.8), _numbers(3.02, 1.63)),
+        Row("MBIE", "mbie", {}, _numbers(3.3, 9.3), _numbers(3.17, 9.20)),
+        Row("MBIE-EB", "mbie-eb", {}, {}, _numbers(3.09, 9.49)),
+        Row("PSRL", "psrl"),
+        Row("UCRL2", "ucrl2"),
+        Row("SPIE", "spie"),
     )
-    for pseudo in (True, False)
-    for bonus, at in (("ssr", "entered"), ("ssr", "left"), ("off", "entered"))
+}
+
+BOTH, NO_PSEUDO, NO_BONUS = (
+    "pseudo-counts on, bonus of the state entered",
+    "pseudo-counts off, bonus of the state entered",
+    "pseudo-counts on, no bonus",
 )
+ABLATION = {
+    row.label: row
+    for row in (
+        Row(
+            f"pseudo-counts {'on' if pseudo else 'off'}, {words}",
+            "essr",
+            {"variant": "authors", "planner": "exact", "pseudo_counts": pseudo, **bonus},
+        )
+        for pseudo in (True, False)
+        for words, bonus in (
+            ("bonus of the state entered", {"bonus": "ssr", "bonus_at": "entered"}),
+            ("bonus of the state left", {"bonus": "ssr", "bonus_at": "left"}),
+            ("no bonus", {"bonus": "off", "bonus_at": "entered"}),
+        )
+    )
+}
 
 
-def row_runs(row: Row, runs: int) -> int:
-    """How many runs a row gets: a quarter of them in the ablation."""
-    return max(2, runs // (FEWER if row in ROWS else 4 * FEWER))
+def row_job(row: Row, env: str, plan: Plan) -> TabularJob:
+    """The runs of a row: fewer in the ablation."""
+    runs = max(2, plan.runs // (FEWER if row.label in ROWS else FEWEST))
+    return row.job(env, runs, plan.seed)
 
 
-def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
-    """Every agent in both domains, the ablation, and a few traced runs for the curves."""
-    began = time.perf_counter()
-    ensure_folder(folder)
-    for row in (*ROWS, *ABLATION):
-        for env in ENVS:
-            study = row.study(env, row_runs(row, runs), seed)
-            description = f"table2: {row.label} in {DOMAIN_LABELS[env]}"
-            complete(study, folder / study.name, reporter=reporter, description=description)
-    curves = [
-        (DOMAIN_LABELS[env], row.label, row.study(env, CURVE_RUNS, seed))
-        for env in ENVS
-        for row in ROWS
-    ]
-    record_curves(folder, curves, reporter)
-    write_made(folder, runs, seed, time.perf_counter() - began)
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """Every agent in both domains, and the ablation."""
+    rows = (*ROWS.values(), *ABLATION.values())
+    yield [row_job(row, env, plan) for row in rows for env in DOMAIN_LABELS]
 
 
-def show(folder: Path) -> Section:
-    """Paper, Strehl & Littman and ours; the ablation; the curves."""
-    made = read_made(folder)
-    fewer, fewest = row_runs(ROWS[0], made["runs"]), row_runs(ABLATION[0], made["runs"])
+def render(plan: Plan, records: Records, folder: Path) -> Section:
+    """Paper, Strehl & Littman and ours; the ablation; learning curves of the same runs."""
 
-    def returns(row: Row, env: str) -> NDArray[np.float64]:
-        study = row.study(env, row_runs(row, made["runs"]), made["seed"])
-        loaded: NDArray[np.float64] = load_study(study, folder)[0]
-        return loaded
+    def returns(row: Row, env: str) -> Returns:
+        millions: Returns = records.returns(row_job(row, env, plan))[0] / 1e6
+        return millions
 
-    main = _tables(ROWS, returns, f"the paper, Strehl & Littman, and {fewer:,} runs of ours")
-    ablation = _tables(ABLATION, returns, f"what ESSR needs, exact planning, {fewest:,} runs")
-    stem = folder / "curves"
-    draw_curves(folder, stem)
+    panels = {
+        domain: {
+            row.label: (row.agent, curve)
+            for row in ROWS.values()
+            if (curve := records.curve(row_job(row, env, plan))) is not None
+        }
+        for env, domain in DOMAIN_LABELS.items()
+    }
+    draw_curves(folder / "curves", panels)
+    runs = row_job(ROWS[RELEASED], "riverswim", plan).runs
     caption = (
-        f"Reward collected so far, mean over {CURVE_RUNS} runs, against steps. The steeper the "
-        "curve, the better the policy followed."
+        f"Reward collected so far against steps, mean and 95% band over the same {runs:,} runs as in "
+        "the tables. The steeper the curve, the better the policy followed."
     )
     return Section(
-        name="table2",
-        title=TITLE,
-        tables=(*main, *ablation),
-        figures=(Figure(stem, caption),),
+        tables=(*_main_tables(returns), *_ablation_tables(returns)),
+        figures=(Figure(folder / "curves", caption),),
         words=_words(returns),
-        made=made,
     )
 
 
-def _tables(rows: tuple[Row, ...], returns: Any, title: str) -> list[Table]:
-    """One table a domain."""
-    quoted = rows is ROWS
-    columns = ("agent", "paper", "S&L") if quoted else ("agent",)
-    tables = []
-    for i, env in enumerate(ENVS):
-        cells = []
-        for row in rows:
-            summary = summarise(returns(row, env) / 1e6)
-            half = (summary.ci95[1] - summary.ci95[0]) / 2
-            given = (row.paper[i] or "-", row.bars[i] or "-") if quoted else ()
-            statistics = (summary.sd, summary.median, summary.iqm)
-            ours = f"{summary.mean:.2f} ± {half:.2f}"
-            cells.append((row.label, *given, ours, *(f"{x:.2f}" for x in statistics)))
-        headings = (*columns, "ours ± 95% CI", "SD", "median", "IQM")
-        tables.append(Table(f"{DOMAIN_LABELS[env]}: {title}", headings, tuple(cells)))
-    return tables
+Look = Callable[[Row, str], Returns]
+HEADINGS = ("ours ± 95% CI", "SD", "median", "IQM", "runs")
+FORMATS = dict.fromkeys(("paper", "S&L", *HEADINGS[:-1]), ".2f")
 
 
-def _words(returns: Any) -> tuple[str, ...]:
-    def mean(row: Row, env: str) -> float:
-        return float(returns(row, env).mean()) / 1e6
+def _ours(returns: Returns) -> tuple[Estimate, float, float, float, int]:
+    summary = summarise(returns)
+    mean = Estimate(summary.mean, summary.half)
+    return mean, summary.sd, summary.median, summary.iqm, summary.runs
 
-    essr, exact, counts = ROWS[0], ROWS[1], ROWS[3]
-    full, bare = ABLATION[0], ABLATION[3]
-    silent = ABLATION[2]
+
+def _main_tables(returns: Look) -> list[Table]:
+    """One table per domain."""
+    return [
+        Table(
+            f"{domain}: the paper, Strehl & Littman, and ours",
+            ("agent", "paper", "S&L", *HEADINGS),
+            tuple(
+                (label, row.paper.get(env), row.bars.get(env), *_ours(returns(row, env)))
+                for label, row in ROWS.items()
+            ),
+            formats=FORMATS | {"paper": ".1f"},
+        )
+        for env, domain in DOMAIN_LABELS.items()
+    ]
+
+
+def _ablation_tables(returns: Look) -> list[Table]:
+    return [
+        Table(
+            f"{domain}: what ESSR needs, with exact planning",
+            ("ESSR with", *HEADINGS),
+            tuple((label, *_ours(returns(row, env))) for label, row in ABLATION.items()),
+            formats=FORMATS,
+        )
+        for env, domain in DOMAIN_LABELS.items()
+    ]
+
+
+def _words(returns: Look) -> tuple[str, ...]:
+    def mean(row: Row, env: str) -> str:
+        return f"{float(returns(row, env).mean()):.2f}M"
+
+    def both(row: Row) -> str:
+        return f"{mean(row, 'riverswim')} in RiverSwim and {mean(row, 'sixarms')} in SixArms"
+
     return (
         "PSRL, UCRL2 and SPIE have the parameters that our own sweeps found best in each domain, the "
         "others those of Strehl & Littman; ESSR has β = 100 in both.",
-        "S&L are the bars of Strehl & Littman (2008), Figs. 2 and 3, read off by eye. * The paper "
-        "quotes them as 3.3 for MBIE in RiverSwim and 1.8 for E3 in SixArms; the bars show 3.17 and "
-        "1.63.",
-        f"ESSR as released reaches {mean(essr, 'riverswim'):.2f}M in RiverSwim (paper 3.1) and "
-        f"{mean(essr, 'sixarms'):.2f}M in SixArms (paper 7.3, not reproduced with the released "
-        "README's β = 100; the paper gives no β). Planning exactly gives "
-        f"{mean(exact, 'riverswim'):.2f}M and {mean(exact, 'sixarms'):.2f}M.",
-        f"It needs both its parts: without the pseudo-counts, which the paper does not mention, "
-        f"{mean(full, 'riverswim'):.2f}M becomes {mean(bare, 'riverswim'):.2f}M in RiverSwim and "
-        f"{mean(full, 'sixarms'):.2f}M becomes {mean(bare, 'sixarms'):.2f}M in SixArms; with them but "
-        f"without the bonus, {mean(silent, 'riverswim'):.2f}M and {mean(silent, 'sixarms'):.2f}M.",
+        "S&L are the bars of Strehl & Littman (2008), Figs. 2 and 3, read off by eye. The paper quotes "
+        "them as 3.3 for MBIE in RiverSwim and 1.8 for E3 in SixArms; the bars show 3.17 and 1.63.",
+        f"ESSR as released reaches {both(ROWS[RELEASED])} (paper: 3.1 and 7.3; the latter is not "
+        "reproduced with the released README's β = 100, and the paper gives no β). Planning exactly "
+        f"gives {both(ROWS[EXACT])}.",
+        f"ESSR needs both its parts. With them it has {both(ABLATION[BOTH])}; without the "
+        f"pseudo-counts, which the paper does not mention, {both(ABLATION[NO_PSEUDO])}; with them but "
+        f"without the bonus, {both(ABLATION[NO_BONUS])}.",
         f"With (1+γ) − γ/(n(s)+1) from true counts in place of the norm it reaches "
-        f"{mean(counts, 'riverswim'):.2f}M and {mean(counts, 'sixarms'):.2f}M: a likely reason is that "
-        "the norm of the SSR also tells how well known the states further on are.",
+        f"{both(ROWS[COUNTS])}: a likely reason is that the norm of the SSR also tells how well known "
+        "the states further on are.",
     )
 
 
-EXPERIMENT = Experiment("ESSR, R-Max, E3, MBIE and more in one harness; what ESSR needs", run, show)
+EXPERIMENT = Experiment(
+    "table2",
+    "ESSR, R-Max, E3, MBIE and more in one harness; what ESSR needs",
+    "Table 2: ESSR and agents that count, undiscounted return of 5,000 steps, in millions",
+    "tabular",
+    jobs,
+    render,
+    minutes=2.5,
+)

@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import number
-from countless.core.progress import Reporter
-from countless.experiments.entries import (
-    Returns,
+from countless.experiments.experiment import Experiment, Plan, Records, Section
+from countless.experiments.paper_and_ours import (
+    Compared,
     bracket_words,
-    load_entries,
+    compare,
+    entry_jobs,
+    pick,
     replay_words,
-    run_entries,
+    seeds_of,
     side_by_side,
 )
-from countless.experiments.published import TABLE_5, Entry
-from countless.experiments.section import Experiment, Section, read_made, replay_seeds
-
-TITLE = "Table 5: Sarsa+SR with the ℓ1- and the ℓ2-norm, undiscounted return of 5,000 steps"
+from countless.experiments.published import DOMAIN_LABELS, TABLE_5
 
 
-def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
-    """The four entries, replayed and fresh."""
-    run_entries(TABLE_5, folder, runs, seed, reporter)
-
-
-def show(folder: Path) -> Section:
+def render(plan: Plan, records: Records, folder: Path) -> Section:
     """The table and what it means."""
-    loaded = load_entries(TABLE_5, folder)
-    return Section(
-        name="table5",
-        title=TITLE,
-        tables=(side_by_side(loaded),),
-        figures=(),
-        words=(replay_words(loaded), bracket_words(loaded), *_difference_words(loaded)),
-        made=(made := read_made(folder)),
-        seeds=replay_seeds(made),
+    compared = compare(TABLE_5, plan, records)
+    words = (
+        replay_words(compared),
+        bracket_words(pick(compared, "sixarms", "Sarsa+SR ℓ2")),
+        *(_difference_words(compared, env) for env in DOMAIN_LABELS),
+    )
+    return Section((side_by_side(compared),), (), words, seeds_of(plan))
+
+
+def _difference_words(compared: Sequence[Compared], env: str) -> str:
+    first = summarise(pick(compared, env, "Sarsa+SR ℓ1").fresh)
+    second = summarise(pick(compared, env, "Sarsa+SR ℓ2").fresh)
+    difference = second.mean - first.mean
+    half = 1.96 * (first.sd**2 / first.runs + second.sd**2 / second.runs) ** 0.5
+    clear = "a clear" if abs(difference) > half else "no clear"
+    return (
+        f"{DOMAIN_LABELS[env]}: over fresh runs ℓ2 minus ℓ1 is {number(difference)} "
+        f"(95% interval {number(difference - half)} to {number(difference + half)}), "
+        f"{abs(difference) / first.mean:.1%} of the mean: {clear} difference. Each norm has its "
+        "own parameters from Table 6."
     )
 
 
-def _difference_words(loaded: list[tuple[Entry, Returns, Returns]]) -> list[str]:
-    words = []
-    for (entry, _, one), (_, _, two) in (loaded[:2], loaded[2:]):
-        first, second = summarise(one), summarise(two)
-        difference = second.mean - first.mean
-        half = 1.96 * (first.sd**2 / first.runs + second.sd**2 / second.runs) ** 0.5
-        clear = "a clear" if abs(difference) > half else "no clear"
-        words.append(
-            f"{entry.domain}: over fresh runs ℓ2 minus ℓ1 is {number(difference)} "
-            f"(95% interval {number(difference - half)} to {number(difference + half)}), "
-            f"{abs(difference) / first.mean:.1%} of the mean: {clear} difference. Each norm has its "
-            "own parameters from Table 6."
-        )
-    return words
-
-
-EXPERIMENT = Experiment("the ℓ1- against the ℓ2-norm of the SR", run, show)
+EXPERIMENT = Experiment(
+    "table5",
+    "the ℓ1- against the ℓ2-norm of the SR",
+    "Table 5: Sarsa+SR with the ℓ1- and the ℓ2-norm, undiscounted return of 5,000 steps",
+    "tabular",
+    lambda plan, records: entry_jobs(TABLE_5, plan),
+    render,
+    minutes=0.4,
+)

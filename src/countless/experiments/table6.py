@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from countless.agents.catalogue import describe, published_preset
+from countless.agents.catalogue import make_agent
 from countless.analysis.plots import Axis, Sensitivity, draw_heatmaps, draw_sensitivity
 from countless.analysis.statistics import summarise
-from countless.analysis.tables import Table, number
-from countless.core.progress import Reporter
+from countless.analysis.tables import Cell, Estimate, Table, number
 from countless.core.seeding import derived_seed
 from countless.envs.catalog import make_mdp
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Returns, Section
 from countless.experiments.published import DOMAIN_LABELS, agent_label
-from countless.experiments.section import (
-    Experiment,
-    Figure,
-    Section,
-    load_study,
-    read_made,
-    write_made,
-)
-from countless.runs.study import Study, best_first, complete, default_steps
-from countless.runs.sweep import expand, paper_grid
+from countless.runs.job import Job
+from countless.runs.sweep import expand, find_grid
+from countless.runs.tabular import TabularJob, default_steps
 
-TITLE = "Table 6: the published sweep, 1,500 settings of each agent in each domain, 100 runs each"
 SWEEP_RUNS = 100
 SHORTLIST, SHORTLIST_RUNS = 50, 1000
 FINALISTS = 5
 SYMBOLS = {"alpha": "α", "eta": "η", "gamma_sr": "γ_SR", "beta": "β", "epsilon": "ε"}
-
-Returns = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,23 +43,20 @@ class Sweep:
     def domain(self) -> str:
         return DOMAIN_LABELS[self.env]
 
-    def study(self, seed: int) -> Study:
-        """All settings of the paper's grid."""
-        fixed = {} if self.norm is None else {"norm": self.norm}
-        settings = expand(self.agent, self.env, paper_grid(self.agent), fixed)
-        mdp = make_mdp(self.env)
-        return Study(settings, mdp, SWEEP_RUNS, default_steps(mdp), seed)
+    @property
+    def fixed(self) -> dict[str, float]:
+        return {} if self.norm is None else {"norm": self.norm}
 
-    def published_index(self, study: Study) -> int:
+    def job(self, seed: int) -> TabularJob:
+        """All settings of the paper's grid."""
+        mdp = make_mdp(self.env)
+        grid = expand(self.agent, find_grid(self.agent, "paper"), self.fixed)
+        settings = tuple(make_agent(self.agent, mdp, setting) for setting in grid)
+        return TabularJob(settings, mdp, SWEEP_RUNS, default_steps(mdp), seed)
+
+    def published_index(self, job: TabularJob) -> int:
         """Which setting the paper chose."""
-        given = {} if self.norm is None else {"norm": self.norm}
-        chosen = published_preset(self.agent, self.env, given)
-        assert chosen is not None
-        return next(
-            i
-            for i, agent in enumerate(study.settings)
-            if all(getattr(agent, key) == value for key, value in chosen.parameters.items())
-        )
+        return job.settings.index(make_agent(self.agent, job.mdp, self.fixed))
 
 
 SWEEPS = tuple(
@@ -85,84 +70,73 @@ SWEEPS = tuple(
 class Round:
     """Fresh runs, under a seed of their own, of some settings of a sweep."""
 
-    study: Study
+    job: TabularJob
     chosen: list[int]  # which settings of the sweep; the published one first
 
 
+def best_first(returns: Returns) -> list[int]:
+    """Indices of settings by mean return, best first."""
+    return [int(i) for i in np.argsort(-returns.mean(axis=1), kind="stable")]
+
+
 def next_round(
-    sweep: Sweep, study: Study, candidates: Sequence[int], runs: int, seed: int
+    sweep: Sweep, job: TabularJob, candidates: Sequence[int], runs: int, seed: int
 ) -> Round:
     """The candidates and the published setting, run again.
 
     The best of 1,500 noisy means is too high by its own luck; only fresh runs tell how much.
     """
-    published_index = sweep.published_index(study)
+    published_index = sweep.published_index(job)
     chosen = [published_index, *(i for i in candidates if i != published_index)]
-    settings = tuple(study.settings[i] for i in chosen)
-    return Round(Study(settings, study.mdp, runs, study.steps, seed), chosen)
+    settings = tuple(job.settings[i] for i in chosen)
+    return Round(TabularJob(settings, job.mdp, runs, job.steps, seed), chosen)
 
 
-def shortlist(sweep: Sweep, study: Study, returns: Returns) -> Round:
+def shortlist(sweep: Sweep, job: TabularJob, returns: Returns) -> Round:
     """The sweep's first fifty, 1,000 fresh runs each."""
     first = best_first(returns)[:SHORTLIST]
-    seed = derived_seed(study.seed, "table6 shortlist")
-    return next_round(sweep, study, first, SHORTLIST_RUNS, seed)
+    seed = derived_seed(job.seed, "table6 shortlist")
+    return next_round(sweep, job, first, SHORTLIST_RUNS, seed)
 
 
-def final(sweep: Sweep, study: Study, before: Round, returns: Returns, runs: int) -> Round:
+def final(sweep: Sweep, job: TabularJob, before: Round, returns: Returns, runs: int) -> Round:
     """The shortlist's first five, `runs` fresh runs each."""
     first = [before.chosen[i] for i in best_first(returns)[:FINALISTS]]
-    seed = derived_seed(study.seed, "table6 final")
-    return next_round(sweep, study, first, runs, seed)
+    seed = derived_seed(job.seed, "table6 final")
+    return next_round(sweep, job, first, runs, seed)
 
 
-def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
-    """4.5 billion steps of sweep, then fresh runs of the best; each part is kept as it ends."""
-    began = time.perf_counter()
-    for sweep in SWEEPS:
-
-        def finish(study: Study, stage: str, sweep: Sweep = sweep) -> Returns:
-            description = f"table6: {sweep.label} in {sweep.domain}, {stage}"
-            place = folder / study.name
-            return complete(study, place, reporter=reporter, description=description).returns
-
-        study = sweep.study(seed)
-        second = shortlist(sweep, study, finish(study, "sweep"))
-        third = final(sweep, study, second, finish(second.study, "shortlist"), runs)
-        finish(third.study, "final")
-    write_made(folder, runs, seed, time.perf_counter() - began)
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """4.5 billion steps of sweep, then fresh runs of the best."""
+    sweeps = {sweep: sweep.job(plan.seed) for sweep in SWEEPS}
+    yield list(sweeps.values())
+    rounds = {sweep: shortlist(sweep, job, records.returns(job)) for sweep, job in sweeps.items()}
+    yield [second.job for second in rounds.values()]
+    yield [
+        final(sweep, sweeps[sweep], second, records.returns(second.job), plan.runs).job
+        for sweep, second in rounds.items()
+    ]
 
 
-def show(folder: Path) -> Section:
+def render(plan: Plan, records: Records, folder: Path) -> Section:
     """The table of best and published settings, the sensitivities, and their pictures."""
-    made = read_made(folder)
-    loaded = []
-    for sweep in SWEEPS:
-        study = sweep.study(made["seed"])
-        returns = load_study(study, folder)
-        second = shortlist(sweep, study, returns)
-        third = final(sweep, study, second, load_study(second.study, folder), made["runs"])
-        again = load_study(third.study, folder)
-        loaded.append(_Loaded(sweep, study, returns, third.chosen, again))
+    loaded = [_load(sweep, plan, records) for sweep in SWEEPS]
     return Section(
-        name="table6",
-        title=TITLE,
         tables=(
             _settings_table(loaded),
-            _best_table(loaded, made["runs"]),
+            _best_table(loaded, plan.runs),
             _importance_table(loaded),
         ),
         figures=_figures(folder, loaded),
         words=_words(loaded),
-        made=made,
-        seeds=f"{made['seed']} for the sweep; derived from it for shortlist and final",
+        seeds=f"{plan.seed} for the sweep; derived from it for shortlist and final",
     )
 
 
 @dataclass(frozen=True)
 class _Loaded:
     sweep: Sweep
-    study: Study
+    job: TabularJob
     returns: Returns
     chosen: list[int]
     again: Returns  # fresh returns of the finalists, the published setting first
@@ -182,6 +156,14 @@ class _Loaded:
         return int(self.again.mean(axis=1).argmax())
 
 
+def _load(sweep: Sweep, plan: Plan, records: Records) -> _Loaded:
+    job = sweep.job(plan.seed)
+    returns = records.returns(job)
+    second = shortlist(sweep, job, returns)
+    third = final(sweep, job, second, records.returns(second.job), plan.runs)
+    return _Loaded(sweep, job, returns, third.chosen, records.returns(third.job))
+
+
 def _lines(item: _Loaded) -> dict[str, int]:
     """Which finalists to show: the published setting and, if another is ahead, the best."""
     return {"published": 0, "best": item.best} if item.best else {"both": 0}
@@ -191,46 +173,46 @@ def _settings_table(loaded: Sequence[_Loaded]) -> Table:
     rows = []
     for item in loaded:
         for label, position in _lines(item).items():
-            values = describe(item.study.settings[item.chosen[position]])
-            cells = [f"{values[key]:g}" if key in values else "-" for key in SYMBOLS]
+            values = item.job.configs[item.chosen[position]]
+            cells = [values.get(key) for key in SYMBOLS]
             rows.append((item.sweep.domain, item.sweep.label, label, *cells))
     columns = ("domain", "agent", "", *SYMBOLS.values())
     return Table("Published settings (Table 6) and the best found", columns, tuple(rows), labels=3)
 
 
 def _best_table(loaded: Sequence[_Loaded], runs: int) -> Table:
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[Cell, ...]] = []
     for item in loaded:
         order = best_first(item.returns)
         for label, position in _lines(item).items():
             i = item.chosen[position]
             fresh = summarise(item.again[position])
-            half = (fresh.ci95[1] - fresh.ci95[0]) / 2
             rows.append(
                 (
                     item.sweep.domain,
                     item.sweep.label,
                     label,
-                    f"{order.index(i) + 1:,}",
-                    number(float(item.means[i])),
-                    f"{fresh.mean:,.0f} ± {half:,.0f}",
+                    order.index(i) + 1,
+                    float(item.means[i]),
+                    Estimate(fresh.mean, fresh.half),
                 )
             )
     columns = ("domain", "agent", "", "rank", "sweep", "fresh ± 95% CI")
     note = (
         f"rank and sweep: by the mean of the sweep's {SWEEP_RUNS} runs, of 1,500 settings. best: the "
         f"sweep's first {SHORTLIST} were run {SHORTLIST_RUNS:,} times more, the first {FINALISTS} of "
-        f"those and the published setting {runs:,} times more (fresh); the highest mean of these."
+        f"those and the published setting {runs:,} times more (fresh); the highest mean of these. "
+        "Table 1 has runs of the published settings under another seed, and so another mean."
     )
-    return Table("How they do", columns, tuple(rows), labels=3, note=note)
+    formats = {"fresh ± 95% CI": ",.0f"}
+    return Table("How they do", columns, tuple(rows), labels=3, note=note, formats=formats)
 
 
-def importance(study: Study, means: Returns) -> dict[str, float]:
+def importance(configs: Sequence[Mapping[str, Any]], means: Returns) -> dict[str, float]:
     """The share of the variance of the mean return over the grid that each parameter explains alone.
 
     The first-order (Sobol) index: Var(E[mean return | parameter]) / Var(mean return).
     """
-    configs = [describe(agent) for agent in study.settings]
     shares = {}
     for name in SYMBOLS:
         if name in configs[0]:
@@ -243,17 +225,20 @@ def importance(study: Study, means: Returns) -> dict[str, float]:
 def _importance_table(loaded: Sequence[_Loaded]) -> Table:
     rows = []
     for item in loaded:
-        shares = importance(item.study, item.means)
-        cells = [f"{shares[name]:.0%}" if name in shares else "-" for name in SYMBOLS]
-        together = f"{1 - sum(shares.values()):.0%}"
+        shares = importance(item.job.configs, item.means)
+        cells = [shares.get(name) for name in SYMBOLS]
+        together = 1 - sum(shares.values())
         rows.append((item.sweep.domain, item.sweep.label, *cells, together))
     columns = ("domain", "agent", *SYMBOLS.values(), "interactions, noise")
     note = "Share of the variance of the mean return over the settings that a parameter explains alone."
-    return Table("What the return depends on", columns, tuple(rows), labels=2, note=note)
+    formats = dict.fromkeys(columns[2:], ".0%")
+    return Table(
+        "What the return depends on", columns, tuple(rows), labels=2, note=note, formats=formats
+    )
 
 
 def _axes(item: _Loaded) -> list[Axis]:
-    configs: list[Mapping[str, Any]] = [describe(agent) for agent in item.study.settings]
+    configs = item.job.configs
     chosen = configs[item.chosen[0]]
     axes = []
     for name, symbol in SYMBOLS.items():
@@ -306,15 +291,15 @@ def _figures(folder: Path, loaded: Sequence[_Loaded]) -> tuple[Figure, ...]:
 
 
 def _axes_grid(item: _Loaded) -> dict[str, Any]:
-    grid = paper_grid("sarsa")
+    grid = find_grid("sarsa", "paper")
     alpha, epsilon = np.array(grid["alpha"]), np.array(grid["epsilon"])
-    agent = item.study.settings[item.chosen[0]]
-    best = describe(item.study.settings[item.chosen[item.best]])
+    published = item.job.configs[item.chosen[0]]
+    best = item.job.configs[item.chosen[item.best]]
     return {
         "x": alpha,
         "y": epsilon,
         "values": item.means.reshape(len(alpha), len(epsilon)).T,
-        "published": (describe(agent)["alpha"], describe(agent)["epsilon"]),
+        "published": (published["alpha"], published["epsilon"]),
         "best": (best["alpha"], best["epsilon"]),
     }
 
@@ -322,12 +307,12 @@ def _axes_grid(item: _Loaded) -> dict[str, Any]:
 def _words(loaded: Sequence[_Loaded]) -> tuple[str, ...]:
     words = []
     for item in loaded:
-        shares = importance(item.study, item.means)
+        shares = importance(item.job.configs, item.means)
         top = max(shares, key=lambda name: shares[name])
         fresh = item.again.mean(axis=1)
         words.append(
             f"{item.sweep.label} in {item.sweep.domain}: the published setting ranks "
-            f"{item.published_rank:,} of {len(item.study.settings):,} in our sweep, and reaches "
+            f"{item.published_rank:,} of {len(item.job.settings):,} in our sweep, and reaches "
             f"{fresh[0] / fresh[item.best]:.0%} of the best finalist's mean on fresh runs. The "
             f"sweep's winner had a mean of {number(float(item.means.max()))} over its "
             f"{SWEEP_RUNS} runs; the best finalist has {number(float(fresh.max()))} over fresh "
@@ -340,4 +325,12 @@ def _words(loaded: Sequence[_Loaded]) -> tuple[str, ...]:
     return tuple(words)
 
 
-EXPERIMENT = Experiment("the published sweep in full: best settings, ranks, sensitivity", run, show)
+EXPERIMENT = Experiment(
+    "table6",
+    "the published sweep in full: best settings, ranks, sensitivity",
+    "Table 6: the published sweep, 1,500 settings of each agent in each domain, 100 runs each",
+    "tabular",
+    jobs,
+    render,
+    minutes=1.5,
+)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countless.analysis.plots import draw_bounds
-from countless.analysis.tables import Table, number
-from countless.core.errors import CountlessError
-from countless.core.progress import Reporter
-from countless.core.records import ensure_folder, read_table, write_table
+from countless.analysis.tables import Table
 from countless.core.substochastic import substochastic_sr
-from countless.experiments.section import Experiment, Figure, Section, read_made, write_made
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.runs.job import Execution, Job, Stopped
+from countless.runs.measurement import MeasurementJob
 
-TITLE = "Theorem 1: γ/(n+1) − γ²/(1−γ) ≤ (1+γ) − ‖Ψ̃(s)‖₁ ≤ γ/(n+1)"
 GAMMAS = (0.1, 0.3, 0.5, 0.8, 0.95, 0.99)
 MOST_STATES, MOST_VISITS = 20, 3000
 ROUNDING = 1e-9
@@ -45,34 +43,46 @@ def check(counts: np.ndarray[Any, np.dtype[np.float64]], gamma: float) -> dict[s
     return {"visits": n, "gap": gap, "upper": upper, "lower": upper - gamma**2 / (1 - gamma)}
 
 
-def run(folder: Path, runs: int, seed: int, reporter: Reporter) -> None:
-    """`runs` random count matrices under each discount."""
-    began = time.perf_counter()
-    ensure_folder(folder)
+def measure(matrices: int, seed: int, execution: Execution) -> dict[str, Any]:
+    """So many random count matrices, under each discount."""
     rng = np.random.default_rng(seed)
     columns: dict[str, list[Any]] = {}
-    with reporter.task("theorem1: random counts", runs) as advance:
-        for _ in range(runs):
-            counts = random_counts(rng)
-            for gamma in GAMMAS:
-                checked = check(counts, gamma)
-                checked["gamma"] = np.full(len(counts), gamma)
-                for name, values in checked.items():
-                    columns.setdefault(name, []).append(values)
-            advance(1)
-    write_table(
-        folder / "bounds.parquet", {name: np.concatenate(parts) for name, parts in columns.items()}
+    for _ in range(matrices):
+        if execution.stop():
+            raise Stopped
+        counts = random_counts(rng)
+        for gamma in GAMMAS:
+            checked = check(counts, gamma)
+            checked["gamma"] = np.full(len(counts), gamma)
+            for name, values in checked.items():
+                columns.setdefault(name, []).append(values)
+        execution.task.advance(1)
+    return {name: np.concatenate(parts) for name, parts in columns.items()}
+
+
+def bounds_job(plan: Plan) -> MeasurementJob:
+    """The bounds of random counts."""
+    return MeasurementJob(
+        "theorem1",
+        "random counts",
+        plan.seed,
+        plan.runs,
+        {"matrices": plan.runs},
+        lambda execution: measure(plan.runs, plan.seed, execution),
     )
-    write_made(folder, runs, seed, time.perf_counter() - began)
 
 
-def show(folder: Path) -> Section:
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """One measurement."""
+    yield [bounds_job(plan)]
+
+
+def render(plan: Plan, records: Records, folder: Path) -> Section:
     """The picture, the violations, and what the bounds say."""
-    made = read_made(folder)
-    table = read_table(folder / "bounds.parquet")
-    if table is None:
-        raise CountlessError(f"{folder}: bounds.parquet is missing; reproduce theorem1 again")
-    data = {name: table[name].to_numpy() for name in table.column_names}
+    table = records[bounds_job(plan)].records
+    assert table is not None
+    names = ("gamma", "visits", "gap", "upper", "lower")
+    data = {name: table[name].to_numpy() for name in names}
     stem = folder / "theorem1"
     rows, panels = [], {}
     for gamma in GAMMAS:
@@ -83,12 +93,12 @@ def show(folder: Path) -> Section:
         slack = float(np.median((here["upper"] - here["gap"])[seen]))
         rows.append(
             (
-                f"{gamma:g}",
-                f"{len(here['gap']):,}",
-                str(above),
-                str(below),
-                number(gamma / 2 - gamma**2 / (1 - gamma)),
-                number(slack),
+                gamma,
+                len(here["gap"]),
+                above,
+                below,
+                gamma / 2 - gamma**2 / (1 - gamma),
+                slack,
             )
         )
         panels[gamma] = here
@@ -104,14 +114,8 @@ def show(folder: Path) -> Section:
         "Each point is a state: (1+γ) − ‖Ψ̃(s)‖₁ against γ/(n(s)+1), n(s) its visits. Solid: the "
         "upper bound; dashed: the lower bound. Points are a random thousand of those checked."
     )
-    return Section(
-        name="theorem1",
-        title=TITLE,
-        tables=(Table("Both bounds, checked", columns, tuple(rows), note=note),),
-        figures=(Figure(stem, caption),),
-        words=_words(data),
-        made=made,
-    )
+    bounds = Table("Both bounds, checked", columns, tuple(rows), note=note)
+    return Section((bounds,), (Figure(stem, caption),), _words(data))
 
 
 def _words(data: dict[str, Any]) -> tuple[str, ...]:
@@ -125,4 +129,12 @@ def _words(data: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-EXPERIMENT = Experiment("both bounds of Theorem 1 on random counts", run, show)
+EXPERIMENT = Experiment(
+    "theorem1",
+    "both bounds of Theorem 1 on random counts",
+    "Theorem 1: γ/(n+1) − γ²/(1−γ) ≤ (1+γ) − ‖Ψ̃(s)‖₁ ≤ γ/(n+1)",
+    "tabular",
+    jobs,
+    render,
+    minutes=0.3,
+)

@@ -2,96 +2,202 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+from countless.agents.catalogue import agent_entry, make_agent
+from countless.agents.dqn.agents import SCALES, require_deep
+from countless.core.bars import reporter_for
+from countless.core.errors import BadInput, named
+from countless.core.parameters import check_choice
+from countless.core.progress import Reporter
+from countless.envs.catalog import as_mdp
+from countless.runs.engine import LocalEngine
+from countless.runs.job import Job, Stop, never
+from countless.runs.result import Result
+from countless.runs.store import Store
 
-from countless.agents.catalogue import describe, make_agent
-from countless.agents.dqn.agents import AGENTS as DEEP_AGENTS
-from countless.agents.tabular.agent import TabularAgent
-from countless.analysis.statistics import Summary, summarise
-from countless.core.errors import BadInput
-from countless.core.progress import SILENT, Reporter
-from countless.envs.catalog import make_mdp
-from countless.envs.mdp import MDP
-from countless.runs.study import Study, complete, default_steps
+if TYPE_CHECKING:
+    from countless.envs.mdp import MDP
+
+RUNS = 100
+RESULTS = "results"
+TABULAR_OPTIONS = ("runs", "steps", "rng")
+DEEP_OPTIONS = ("seeds", "frames", "scale", "device", "precision", "compile")
 
 
 @dataclass(frozen=True)
-class RunResult:
-    """The returns of independent runs, one each, in run order, and what made them."""
+class Budget:
+    """How much to run, and how; None stands for what the agent's kind takes by default."""
 
-    study: Study
-    env: str
-    returns: NDArray[np.float64] = field(repr=False)
-    seconds: float
-    steps_per_second: float | None
+    runs: int | None = None
+    steps: int | None = None
+    seed: int | None = None
+    rng: str | None = None
+    seeds: Sequence[int] | None = None
+    frames: int | None = None
+    scale: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    compile: bool | None = None
+    threads: int | None = None
 
-    @property
-    def agent(self) -> TabularAgent:
-        return self.study.settings[0]
+    def check(self, agent: str, engine: str) -> None:
+        """Refuse what the other kind of agent takes: it would change nothing."""
+        deep = engine == "dqn"
+        kind = "a deep agent" if deep else "a tabular agent"
+        for name in TABULAR_OPTIONS if deep else DEEP_OPTIONS:
+            if getattr(self, name) not in (None, False):
+                own = (*(DEEP_OPTIONS if deep else TABULAR_OPTIONS), "seed")
+                takes = ", ".join(map(named, own))
+                raise BadInput(f"{agent} is {kind}: it takes {takes}, not {named(name)}")
 
-    @cached_property
-    def summary(self) -> Summary:
-        return summarise(self.returns)
-
-    def to_json(self) -> dict[str, Any]:
-        """The document that `countless run --json` prints."""
-        return {
-            "agent": self.agent.name,
-            "env": self.env,
-            "runs": self.study.runs,
-            "steps": self.study.steps,
-            "seed": self.study.seed,
-            "config": describe(self.agent) | {"rng": self.study.rng},
-            "returns": self.summary.to_json(),
-            "seconds": self.seconds,
-            "steps_per_second": self.steps_per_second,
-            "per_run": self.returns.tolist(),
-        }
+    def all_seeds(self) -> list[int]:
+        """The seeds of a deep agent's runs."""
+        if self.seeds is not None and self.seed is not None:
+            raise BadInput(f"give {named('seed')} or {named('seeds')}, not both")
+        seeds = [self.seed or 0] if self.seeds is None else list(self.seeds)
+        if not seeds:
+            raise BadInput(f"{named('seeds')} names no seed")
+        if len(set(seeds)) < len(seeds):
+            raise BadInput(f"{named('seeds')} names a seed twice: {' '.join(map(str, seeds))}")
+        return seeds
 
 
 def run(
-    agent: str | TabularAgent,
-    env: str | MDP,
+    agent: str | Any,
+    env: str | MDP | Any,
     *,
-    runs: int = 100,
+    runs: int | None = None,
     steps: int | None = None,
-    seed: int = 0,
-    rng: str = "countless",
-    out: Path | str | None = None,
+    seed: int | None = None,
+    rng: str | None = None,
+    seeds: Sequence[int] | None = None,
+    frames: int | None = None,
+    scale: str | None = None,
+    device: str | None = None,
+    precision: str | None = None,
+    compile: bool | None = None,
     threads: int | None = None,
-    reporter: Reporter = SILENT,
-    **parameters: float | str,
-) -> RunResult:
-    """Run an agent; parameters not given are the paper's where it has some for `env`.
+    out: Path | str | None = None,
+    progress: bool | Reporter = True,
+    **parameters: Any,
+) -> Result:
+    """Run an agent in an environment, and return what came out.
 
-    With `out`, finished parts are kept in a folder there, and the same call goes on from them.
+    Parameters
+    ----------
+    agent
+        A name of `countless list agents`, or a tabular agent from `countless.make_agent`.
+    env
+        A built-in domain ("riverswim", "deepsea-10"), a path to an .mdp file, a Gymnasium id or
+        environment with a model, an `MDP`; for deep agents also an Atari game ("MontezumaRevenge")
+        or any Gymnasium id with discrete actions.
+    runs, steps, rng
+        Tabular agents: independent runs (100), steps of a run (the environment's limit, or 5,000),
+        and "authors" to replay the random draws of the paper's released code.
+    seed
+        The seed of all random numbers (0).
+    seeds, frames, scale, device, precision, compile
+        Deep agents: one run per seed, the frames of a run, and the sizes and rates that go with
+        them: "smoke" (a minute), "laptop" or "paper"; where and how the network computes.
+    threads
+        Tabular agents: default one per core, and no number depends on it. Deep agents: default 1;
+        another number may round otherwise.
+    out
+        The folder to keep records in; the same call goes on from them. Without it tabular runs are
+        kept in memory only, and deep runs, which write checkpoints, in "results".
+    progress
+        Whether to show progress bars.
+    **parameters
+        The agent's own (`countless run AGENT --help` lists them). Those not given are published
+        values where there are some for the environment, else defaults.
 
-    >>> result = run("sarsa-sr", "riverswim", runs=10, seed=1)
+    >>> result = run("sarsa-sr", "riverswim", runs=10, seed=1, progress=False)
     >>> len(result.returns)
     10
     """
-    if agent in DEEP_AGENTS:
-        raise BadInput(f"{agent} is a deep agent: countless.train runs it")
-    mdp = make_mdp(env) if isinstance(env, str) else env
-    name = env if isinstance(env, str) else env.name
-    if isinstance(agent, str):
-        agent = make_agent(agent, mdp, parameters)
-    elif parameters:
-        raise BadInput("give parameters with an agent's name, or an agent object, not both")
-    study = Study(
-        (agent,), mdp, runs, default_steps(mdp, rng) if steps is None else steps, seed, rng
+    budget = Budget(
+        runs, steps, seed, rng, seeds, frames, scale, device, precision, compile, threads
     )
-    folder = None if out is None else Path(out) / study.name
-    finished = complete(
-        study, folder, threads=threads, reporter=reporter, description=f"{agent.name} in {name}"
+    jobs = jobs_of(agent, env, budget, parameters)
+    command = f"countless.run({jobs[0].agent!r}, {jobs[0].env!r}, ...)"
+    return execute(jobs, out, command=command, threads=threads, progress=progress)
+
+
+def execute(
+    jobs: Sequence[Job],
+    out: Path | str | None,
+    *,
+    command: str,
+    threads: int | None = None,
+    progress: bool | Reporter = True,
+    stop: Stop = never,
+    own_process: bool = False,
+) -> Result:
+    """Execute jobs in the local engine."""
+    if out is None and any(job.engine == "dqn" for job in jobs):
+        out = RESULTS
+    engine = LocalEngine(threads, reporter_for(progress), stop, own_process)
+    return Result(engine.run(jobs, Store(out, command)))
+
+
+def jobs_of(
+    agent: str | Any, env: str | MDP | Any, budget: Budget, parameters: Mapping[str, Any]
+) -> list[Job]:
+    """The jobs of a run: one for a tabular agent, one per seed for a deep agent."""
+    if not isinstance(agent, str):
+        if parameters:
+            raise BadInput("give parameters with an agent's name, or an agent object, not both")
+        return [tabular_job((agent,), as_mdp(env), budget)]
+    entry = agent_entry(agent)
+    budget.check(agent, entry.engine)
+    if entry.engine == "dqn":
+        return deep_jobs(agent, env, budget, [parameters])
+    mdp = as_mdp(env)
+    return [tabular_job((make_agent(agent, mdp, parameters),), mdp, budget)]
+
+
+def tabular_job(settings: tuple[Any, ...], mdp: MDP, budget: Budget) -> Job:
+    """A job of one or more settings."""
+    from countless.runs.tabular import TabularJob, default_steps
+
+    rng = "countless" if budget.rng is None else budget.rng
+    return TabularJob(
+        settings,
+        mdp,
+        RUNS if budget.runs is None else budget.runs,
+        default_steps(mdp, rng) if budget.steps is None else budget.steps,
+        0 if budget.seed is None else budget.seed,
+        rng,
     )
-    # Replayed runs may end with their first episode: how many steps they took is not known.
-    counted = finished.seconds > 0 and not (rng == "authors" and mdp.terminated.any())
-    speed = finished.simulated_steps / finished.seconds if counted else None
-    return RunResult(study, name, finished.returns[0], finished.seconds, speed)
+
+
+def deep_jobs(
+    agent: str, env: object, budget: Budget, settings: Sequence[Mapping[str, Any]]
+) -> list[Job]:
+    """One job for each setting and each seed."""
+    require_deep()
+    from countless.runs.dqn import make_job
+
+    if not isinstance(env, str):
+        raise BadInput(f"{agent} takes an environment by its name, not {type(env).__name__}")
+    scale = check_choice("scale", "paper" if budget.scale is None else budget.scale, tuple(SCALES))
+    return [
+        make_job(
+            agent,
+            env,
+            seed=seed,
+            frames=budget.frames,
+            scale=scale,
+            device="auto" if budget.device is None else budget.device,
+            precision="float32" if budget.precision is None else budget.precision,
+            compile=bool(budget.compile),
+            threads=1 if budget.threads is None else budget.threads,
+            parameters=parameters,
+        )
+        for parameters in settings
+        for seed in budget.all_seeds()
+    ]

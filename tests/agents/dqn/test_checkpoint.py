@@ -35,12 +35,12 @@ def play(trainer, turns):
     """What the loop told in these turns."""
     told = []
     for _ in range(turns):
-        moment = trainer.turn()
-        losses = moment.losses or {}
+        record = trainer.turn()
+        losses = record.losses or {}
         told.append(
             (
-                moment.step, moment.frames, moment.epsilon,
-                [(one.episode, one.step, one.env) for one in moment.finished],
+                record.step, record.frames, record.epsilon,
+                [(one.episode, one.step, one.env) for one in record.finished],
                 {name: value.item() for name, value in losses.items()},
             )
         )  # fmt: skip
@@ -92,7 +92,7 @@ def test_bonuses_that_wait_are_kept(tmp_path):
 
     trainer = made()
     play(trainer, 45)
-    assert len(trainer.waiting.get_state()["slots"]) == 15
+    assert len(trainer.bonus.get_state()["slots"]) == 15
     checkpoint.save(tmp_path / "checkpoint", trainer)
     resumed = made()
     checkpoint.load(tmp_path / "checkpoint", resumed)
@@ -102,7 +102,7 @@ def test_bonuses_that_wait_are_kept(tmp_path):
 
 
 def waiting(trainer):
-    return trainer.waiting.get_state().get("slots", [])
+    return trainer.bonus.get_state().get("slots", [])
 
 
 class _KeptScript(Script):
@@ -132,7 +132,7 @@ def test_what_lies_in_it(saved):
     names = {path.name for path in saved.iterdir()}
     assert names == {
         "network.safetensors", "target.safetensors", "optimiser.safetensors", "state.json",
-        "env.0.npz", "waiting.npz",
+        "env.0.npz", "bonus.npz",
     } | {
         f"replay.{name}.npy"
         for name in (
@@ -160,7 +160,7 @@ def test_nothing_in_it_is_a_pickle(saved):
 
 
 @pytest.mark.parametrize(
-    "name", ["network.safetensors", "replay.frames.npy", "env.0.npz", "waiting.npz"]
+    "name", ["network.safetensors", "replay.frames.npy", "env.0.npz", "bonus.npz"]
 )
 def test_a_changed_file_is_noticed(saved, name):
     content = bytearray((saved / name).read_bytes())
@@ -186,10 +186,10 @@ def test_a_missing_file_is_noticed(saved):
         ("", "cannot be read"),
         ("[]", "cannot be read"),
         ("{}", "cannot be read"),
-        ('{"schema": 2, "files": 3}', "cannot be read"),
+        ('{"schema": 3, "files": 3}', "cannot be read"),
         ('{"files": {}}', "cannot be read"),
-        ('{"schema": 99, "files": {}}', "is of format 99, this version reads 2"),
-        ('{"schema": 2, "files": {}}', "does not fit this agent"),
+        ('{"schema": 99, "files": {}}', "is of format 99, this version reads 3"),
+        ('{"schema": 3, "files": {}}', "does not fit this agent"),
     ],
 )
 def test_a_state_of_another_form(saved, text, message):

@@ -8,10 +8,17 @@ import torch
 
 from countless.agents.dqn import device
 from countless.agents.dqn.agents import make_config
-from countless.agents.dqn.device import PRECISIONS, Device, available, make_device
+from countless.agents.dqn.device import (
+    PRECISIONS,
+    Device,
+    available,
+    make_device,
+    torch_threads,
+    tune_process,
+)
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.replay import Batch
+from countless.agents.dqn.replay import Transitions
 from countless.core.errors import BadInput
 
 
@@ -30,6 +37,36 @@ def test_lit_cells_are_scaled_and_vectors_are_not():
     torch.testing.assert_close(Device().observations(cells), torch.tensor([[[0.0, 0.2, 1.0]]]))
     vector = np.array([[[0.0, 51.0, -255.0]]], np.float32)
     torch.testing.assert_close(Device().observations(vector), torch.from_numpy(vector))
+
+
+def test_threads_are_given_back(monkeypatch):
+    monkeypatch.setattr(device.ctypes, "CDLL", None)  # malloc is not touched
+    before = torch.get_num_threads()
+    with torch_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+
+    def fails():
+        with torch_threads(before + 1):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert torch.get_num_threads() == before
+
+
+def test_a_process_of_our_own_is_tuned_for_good(monkeypatch):
+    set_options = []
+
+    class Library:
+        def __init__(self, name):
+            self.mallopt = lambda option, value: set_options.append(option)
+
+    monkeypatch.setattr(device.ctypes, "CDLL", Library)
+    before = torch.get_num_threads()
+    tune_process(before + 1)
+    assert torch.get_num_threads() == before + 1
+    assert set_options == [device.M_MMAP_THRESHOLD, device.M_TRIM_THRESHOLD]
 
 
 def test_devices_by_name():
@@ -69,7 +106,7 @@ def test_learning_in_mixed_precision_is_learning_rounded():
     random = np.random.default_rng(0)
     frames = random.random((2, 8, 2, 4), dtype=np.float32)
     numbers = [random.random(8).astype(np.float32) for _ in range(3)]
-    batch = Batch(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
+    batch = Transitions(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
     exact, mixed = (Learner(spec, config, Device(precision=p), 0) for p in PRECISIONS)
     rounded = mixed.update(batch)
     for name, value in exact.update(batch).items():

@@ -21,7 +21,9 @@ def treasures(folder, agent, **parameters):
 
 
 def test_with_the_bonus_the_treasure_is_found_and_without_it_is_not(tmp_path):
+    # With raw features as the input of the SR head these settings find nothing.
+    with_bonus = {"w_sr": 100.0, "beta": 0.5, "sr_input": "normalised"}
     at_random = STEPS / SIZE / 2**SIZE
-    assert treasures(tmp_path, "dqn-mmc-sr", w_sr=100.0, beta=0.5) > 10 * at_random
+    assert treasures(tmp_path, "dqn-mmc-sr", **with_bonus) > 10 * at_random
     # Steps to the right cost a little: without a bonus they are unlearned at once.
     assert treasures(tmp_path, "dqn-mmc") < 2 * at_random

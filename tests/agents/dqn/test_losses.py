@@ -1,7 +1,6 @@
 """The losses against linear algebra and by hand; which gradients flow where."""
 
 import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import torch
 
 from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.losses import (
-    Tensors,
+    TransitionTensors,
     compute_losses,
     compute_targets,
     sr_bonus,
@@ -29,22 +28,26 @@ GAMMA = 0.8
 SWEEPS = 120  # 0.8^120 is 2e-12
 
 
+def losses_of(network, target, batch, config):
+    return compute_losses(network, target, batch, config.losses, config.rewards)
+
+
 def learn(mdp, batch, *, bonus="off", **parameters):
     """Gradient steps on all transitions at once, of a size that makes each a Bellman backup."""
     config = make_config(
         "dqn-mmc-sr",
         parameters={
-            "gamma": GAMMA, "tau": 0.0, "w_sr": 1.0, "sr": "on", "bonus": bonus,
-            "clip_reward": "off", "td_loss": "square",
+            "gamma": GAMMA, "tau": 0.0, "w_sr": 1.0, "sr": True, "bonus": bonus,
+            "clip_reward": False, "td_loss": "square",
         } | parameters,
     )  # fmt: skip
     table = TableNetwork(mdp.n_states, mdp.n_actions)
-    rows, n = len(batch.actions), mdp.n_states
+    rows, n = len(batch.a_tm1), mdp.n_states
     # Means over rows: d/dq of a pair is 2/rows a row, of psi(s) 2/(rows n) a row and feature.
     rate_q, rate_psi = rows / (2 * TENTHS), rows * n / (2 * TENTHS * mdp.n_actions)
     for _ in range(SWEEPS):
         table.zero_grad()
-        compute_losses(table, copy.deepcopy(table), batch, config).total.backward()
+        losses_of(table, copy.deepcopy(table), batch, config).total.backward()
         with torch.no_grad():
             table.q_table -= rate_q * table.q_table.grad
             table.psi_table -= rate_psi * table.psi_table.grad
@@ -91,14 +94,14 @@ def test_q_with_a_bonus_is_optimal_for_reward_and_bonus():
 def hand(**changes):
     """Three transitions between two states; the last one ends."""
     eye = torch.eye(2, dtype=torch.float64)
-    batch = Tensors(
-        both=eye[[0, 1, 0, 1, 0, 1]].unsqueeze(1),
-        next_frames=eye[[1, 0, 1]],
-        actions=torch.tensor([0, 1, 1]),
-        extrinsic=torch.tensor([0.5, -4.0, 3.0], dtype=torch.float64),
-        intrinsic=torch.tensor([0.1, 0.2, 100.0], dtype=torch.float64),
-        returns=torch.tensor([2.0, -1.0, 0.25], dtype=torch.float64),
-        done=torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64),
+    batch = TransitionTensors(
+        s=eye[[0, 1, 0, 1, 0, 1]].unsqueeze(1),
+        frame_t=eye[[1, 0, 1]],
+        a_tm1=torch.tensor([0, 1, 1]),
+        r_t=torch.tensor([0.5, -4.0, 3.0], dtype=torch.float64),
+        r_int_t=torch.tensor([0.1, 0.2, 100.0], dtype=torch.float64),
+        g_tm1=torch.tensor([2.0, -1.0, 0.25], dtype=torch.float64),
+        terminal_t=torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64),
     )
     table, target = TableNetwork(2, 2), TableNetwork(2, 2)
     with torch.no_grad():
@@ -106,8 +109,10 @@ def hand(**changes):
         target.q_table[:] = torch.tensor([[2.0, 1.0], [-1.0, 4.0]])
         table.psi_table[:] = torch.tensor([[1.0, 0.5], [0.0, 2.0]])
         target.psi_table[:] = torch.tensor([[3.0, 1.0], [0.5, 0.75]])
-    settings = {"gamma": 0.5, "sr": "on", "bonus": "off"} | changes
-    return compute_losses(table, target, batch, make_config("dqn-mmc-sr", parameters=settings))
+    settings = {"gamma": 0.5, "sr": True, "bonus": "off"} | changes
+    config = make_config("dqn-mmc-sr", parameters=settings)
+    table.has_sr = target.has_sr = config.architecture.sr
+    return losses_of(table, target, batch, config)
 
 
 # Clipped rewards 0.5, -1, 1; bootstraps 0.5 * (4, 2, none); q 0.3, 0.7, -0.2.
@@ -127,7 +132,7 @@ def test_td_errors_by_hand():
 
 def test_with_tau_one_the_target_is_the_monte_carlo_return_alone():
     assert hand(tau=1.0, td_loss="square").td.item() == pytest.approx((MC**2).mean())
-    assert hand(tau=1.0, td_loss="square", clip_reward="off", gamma=0.9).td.item() == (
+    assert hand(tau=1.0, td_loss="square", clip_reward=False, gamma=0.9).td.item() == (
         pytest.approx((MC**2).mean())
     )
 
@@ -156,7 +161,7 @@ def test_the_total_is_the_weighted_sum():
     losses = hand(w_td=2.0, w_sr=3.0)
     assert losses.total.item() == pytest.approx(2 * losses.td.item() + 3 * losses.sr.item())
     assert hand(w_sr=0.0).sr is None
-    assert hand(sr="off").sr is None
+    assert hand(sr=False).sr is None
 
 
 def test_the_bonus_enters_the_td_error_once_and_is_limited():
@@ -165,27 +170,27 @@ def test_the_bonus_enters_the_td_error_once_and_is_limited():
     settings = {"bonus": "sr", "beta": 0.5, "tau": 0.0, "td_loss": "square"}
     assert hand(**settings).td.item() == pytest.approx((with_bonus**2).mean())
     released = np.clip([0.55, -0.9, 2.0], -1, 1) - np.array([0.5, -1.0, 1.0])
-    assert hand(**settings, clip_total="on").td.item() == pytest.approx(
+    assert hand(**settings, clip_total=True).td.item() == pytest.approx(
         ((TD + released) ** 2).mean()
     )
 
 
-def test_a_bonus_evaluated_anew_is_that_of_the_target_at_the_current_state():
+def test_a_bonus_evaluated_when_sampled_is_that_of_the_target_at_the_current_state():
     # Norms of psi(S; target): 4, 1.25, 4.
-    anew = TD + 0.5 * np.array([1 / 4, 1 / 1.25, 1 / 4])
+    again = TD + 0.5 * np.array([1 / 4, 1 / 1.25, 1 / 4])
     settings = {"bonus": "sr", "beta": 0.5, "tau": 0.0, "td_loss": "square"}
-    assert hand(**settings, bonus_from="sampled").td.item() == pytest.approx((anew**2).mean())
+    assert hand(**settings, bonus_from="sampled").td.item() == pytest.approx((again**2).mean())
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
         ({}, [0.5 + 0.005, -1.0 + 0.05, 1.0 + 1.0]),
-        ({"clip_reward": "off"}, [0.505, -3.95, 8.0]),
-        ({"clip_total": "on"}, [0.505, -0.95, 1.0]),
-        ({"clip_reward": "off", "clip_total": "on"}, [0.505, -1.0, 1.0]),
+        ({"clip_reward": False}, [0.505, -3.95, 8.0]),
+        ({"clip_total": True}, [0.505, -0.95, 1.0]),
+        ({"clip_reward": False, "clip_total": True}, [0.505, -1.0, 1.0]),
         ({"bonus": "off"}, [0.5, -1.0, 1.0]),
-        ({"bonus": "off", "clip_reward": "off"}, [0.5, -4.0, 7.0]),
+        ({"bonus": "off", "clip_reward": False}, [0.5, -4.0, 7.0]),
         ({"beta": 0.0}, [0.5, -1.0, 1.0]),
     ],
 )
@@ -193,7 +198,9 @@ def test_total_reward(settings, expected):
     extrinsic = torch.tensor([0.5, -4.0, 7.0])
     intrinsic = torch.tensor([0.1, 1.0, 1000.0])
     config = make_config("dqn-mmc-sr", parameters=settings)
-    torch.testing.assert_close(total_reward(extrinsic, intrinsic, config), torch.tensor(expected))
+    torch.testing.assert_close(
+        total_reward(extrinsic, intrinsic, config.rewards), torch.tensor(expected)
+    )
 
 
 def test_the_released_code_clips_the_sum_alone():
@@ -201,7 +208,7 @@ def test_the_released_code_clips_the_sum_alone():
     lost = torch.tensor([-1.0, -1.0, -5.0])
     bonus = sr_bonus(torch.tensor([0.02, 0.0, 0.5]))  # beta is 0.025
     expected = torch.tensor([-1 + 1.25, 1.0, -0.95])
-    torch.testing.assert_close(total_reward(lost, bonus, config), expected)
+    torch.testing.assert_close(total_reward(lost, bonus, config.rewards), expected)
 
 
 def test_where_psi_is_zero_the_bonus_is_finite():
@@ -210,7 +217,7 @@ def test_where_psi_is_zero_the_bonus_is_finite():
     assert bonus[1] == 0.25
     for beta, expected in ((0.05, 1.0), (0.0, 0.0)):
         config = make_config("dqn-mmc-sr", parameters={"beta": beta})
-        assert total_reward(torch.zeros(1), bonus[:1], config).item() == expected
+        assert total_reward(torch.zeros(1), bonus[:1], config.rewards).item() == expected
 
 
 def test_huber_is_square_inside_and_straight_outside():
@@ -231,34 +238,25 @@ def real(**parameters):
     settings = {"width": 0.0625, "history": 2} | {
         name: value for name, value in parameters.items() if not name.startswith("w_")
     }
-    config = replace(make_config("dqn-mmc-sr", parameters=settings), **weights)
-    network, target = Network(SPEC, config), Network(SPEC, config)
+    config = make_config("dqn-mmc-sr", parameters=settings).replace(**weights)
+    network, target = Network(SPEC, config.architecture), Network(SPEC, config.architecture)
     torch.manual_seed(0)
     for net in (network, target):
-        whole = Network(SPEC, make_config("dqn-mmc-sr", parameters={"width": 0.0625, "history": 2}))
+        complete = make_config("dqn-mmc-sr", parameters={"width": 0.0625, "history": 2})
+        whole = Network(SPEC, complete.architecture)
         net.load_state_dict({name: whole.state_dict()[name] for name in net.state_dict()})
     random = np.random.default_rng(0)
     frames = random.random((2, 8, 2, 84, 84), dtype=np.float32)
-    batch = Tensors(
-        both=torch.from_numpy(frames.reshape(16, 2, 84, 84)),
-        next_frames=torch.from_numpy(255 * frames[1, :, -1]),
-        actions=torch.from_numpy(random.integers(6, size=8)),
-        extrinsic=torch.from_numpy(random.normal(size=8).astype(np.float32)),
-        intrinsic=torch.from_numpy(random.random(8).astype(np.float32)),
-        returns=torch.from_numpy(random.normal(size=8).astype(np.float32)),
-        done=torch.from_numpy((random.random(8) < 0.3).astype(np.float32)),
+    batch = TransitionTensors(
+        s=torch.from_numpy(frames.reshape(16, 2, 84, 84)),
+        frame_t=torch.from_numpy(255 * frames[1, :, -1]),
+        a_tm1=torch.from_numpy(random.integers(6, size=8)),
+        r_t=torch.from_numpy(random.normal(size=8).astype(np.float32)),
+        r_int_t=torch.from_numpy(random.random(8).astype(np.float32)),
+        g_tm1=torch.from_numpy(random.normal(size=8).astype(np.float32)),
+        terminal_t=torch.from_numpy((random.random(8) < 0.3).astype(np.float32)),
     )
     return network, target, batch, config
-
-
-def test_active_features_are_counted():
-    network, target, batch, config = real()
-    raw = network.features(batch.observations)[0]
-    with torch.no_grad():
-        by_hand = np.mean([sum(value > 0 for value in row) for row in raw.tolist()])
-        found = compute_losses(network, target, batch, config).active
-        assert 0 < by_hand < raw.shape[1]
-        assert found.item() == pytest.approx(by_hand)
 
 
 def gradients(network, loss):
@@ -279,7 +277,7 @@ def touched(grads):
 def test_which_loss_reaches_which_part(sr_input):
     network, target, batch, config = real(sr_input=sr_input)
     losses = {
-        name: lambda name=name: getattr(compute_losses(network, target, batch, config), name)
+        name: lambda name=name: getattr(losses_of(network, target, batch, config), name)
         for name in ("td", "sr", "reconstruction")
     }
     assert touched(gradients(network, losses["td"]())) == {"encoder", "q_head"}
@@ -291,31 +289,32 @@ def test_which_loss_reaches_which_part(sr_input):
 
 def test_no_gradient_passes_through_the_targets():
     _, target, batch, config = real(bonus_from="sampled")
-    targets = compute_targets(target, batch, config)
-    assert not any(x.requires_grad for x in (targets.value, targets.sr, targets.intrinsic))
+    discount_t = config.losses.gamma * (1.0 - batch.terminal_t)
+    targets = compute_targets(target, batch, discount_t, config.losses, config.rewards)
+    assert not any(x.requires_grad for x in (targets.q_t, targets.psi_tm1, targets.r_int_t))
 
 
 @pytest.mark.parametrize(
     ("parameters", "dropped"),
     [
-        ({"reconstruction": "off"}, {"reconstruction"}),
+        ({"reconstruction": False}, {"reconstruction"}),
         ({"w_reconstruction": 0.0}, {"reconstruction"}),
         ({"w_sr": 0.0}, {"sr"}),
-        ({"sr": "off", "bonus": "off"}, {"sr"}),
+        ({"sr": False, "bonus": "off"}, {"sr"}),
         ({"w_td": 0.0}, {"td"}),
-        ({"sr": "off", "bonus": "off", "reconstruction": "off"}, {"sr", "reconstruction"}),
+        ({"sr": False, "bonus": "off", "reconstruction": False}, {"sr", "reconstruction"}),
     ],
 )
 def test_an_ablation_removes_exactly_its_own_terms(parameters, dropped):
     # The bonus is off everywhere, so that the TD terms can be compared.
-    network, target, batch, config = real(bonus="off", sr="on")
+    network, target, batch, config = real(bonus="off", sr=True)
     weights = {"td": 1.0, "sr": 7.0, "reconstruction": 0.01}
     parts = {}
     for name in weights:
-        losses = compute_losses(network, target, batch, config)
+        losses = losses_of(network, target, batch, config)
         parts[name] = gradients(network, weights[name] * getattr(losses, name))
-    ablated, target, batch, config = real(**({"bonus": "off", "sr": "on"} | parameters))
-    losses = compute_losses(ablated, target, batch, config)
+    ablated, target, batch, config = real(**({"bonus": "off", "sr": True} | parameters))
+    losses = losses_of(ablated, target, batch, config)
     for name in dropped - {"td"}:
         assert getattr(losses, name) is None
     got = gradients(ablated, losses.total)
@@ -328,14 +327,14 @@ def test_dropping_the_sr_and_the_bonus_drops_the_bonus_from_the_reward():
     network, _, batch, config = real(bonus="off")
     assert network.sr_head is None
     assert torch.equal(
-        total_reward(batch.extrinsic, batch.intrinsic, config), batch.extrinsic.clamp(-1, 1)
+        total_reward(batch.r_t, batch.r_int_t, config.rewards), batch.r_t.clamp(-1, 1)
     )
 
 
 def test_the_reconstruction_is_of_the_newest_next_frame_in_grey_levels():
     network, target, batch, config = real()
-    predicted = network.predict(network.features(batch.observations)[1], batch.actions)
-    exact = ((predicted - batch.next_frames) ** 2).mean()
-    loss = compute_losses(network, target, batch, config).reconstruction
+    predicted = network.predict(network.features(batch.s_tm1)[1], batch.a_tm1)
+    exact = ((predicted - batch.frame_t) ** 2).mean()
+    loss = losses_of(network, target, batch, config).reconstruction
     torch.testing.assert_close(loss, exact)
     assert loss > 1000.0

@@ -13,7 +13,7 @@ ATARI = Spec((84, 84), 18, True)
 
 def make(agent="dqn-mmc-sr", spec=ATARI, variant="paper", **parameters):
     torch.manual_seed(0)
-    return Network(spec, make_config(agent, variant=variant, parameters=parameters))
+    return Network(spec, make_config(agent, variant=variant, parameters=parameters).architecture)
 
 
 def count(*modules):
@@ -171,7 +171,7 @@ def test_starting_values():
 
 
 def test_natures_layers_start_as_pytorch_does_unless_features_are_normalised():
-    for normalise, zero in (("on", True), ("off", False)):
+    for normalise, zero in ((True, True), (False, False)):
         net = make(network="nature", width=0.25, normalise=normalise)
         assert all((net.encoder[i].bias == 0).all() == zero for i in (0, 2, 4, 7))
 
@@ -235,5 +235,5 @@ def test_a_network_for_every_observation(spec, asked, chosen):
 
 @pytest.mark.parametrize(("shape", "asked"), [((5, 5), "oh"), ((4,), "nature"), ((4,), "small")])
 def test_layers_that_do_not_fit_are_refused(shape, asked):
-    with pytest.raises(BadInput, match=f"network {asked} does not fit"):
+    with pytest.raises(BadInput, match=f"network='{asked}' does not fit"):
         make(spec=Spec(shape, 2, True), network=asked)

@@ -47,13 +47,13 @@ def expected(game, *, stacks, capacity, history, written):
 
 
 def assert_same(batch, i, one):
-    np.testing.assert_array_equal(batch.observations[i], one.stack)
-    np.testing.assert_array_equal(batch.next_observations[i], one.following)
-    assert batch.actions[i] == one.action
-    assert batch.extrinsic[i] == np.float32(one.reward)
-    assert batch.done[i] == one.ended
-    assert batch.returns[i] == pytest.approx(one.after, abs=1e-5)
-    assert batch.intrinsic[i] == 0.0
+    np.testing.assert_array_equal(batch.s_tm1[i], one.stack)
+    np.testing.assert_array_equal(batch.s_t[i], one.following)
+    assert batch.a_tm1[i] == one.action
+    assert batch.r_t[i] == np.float32(one.reward)
+    assert batch.terminal_t[i] == one.ended
+    assert batch.g_tm1[i] == pytest.approx(one.after, abs=1e-5)
+    assert batch.r_int_t[i] == 0.0
 
 
 scripts = st.builds(
@@ -115,11 +115,11 @@ def test_released_stacks_by_hand():
     game = Script(lengths=[3, 5], rewards=[0.0], cut=[False])
     replay = play([game], 8, stacks="released", capacity=100)
     batch = replay.gather(np.zeros(4, np.int64), np.array([1, 2, 3, 4]))
-    shown, ahead = batch.observations[:, :, 0], batch.next_observations[:, :, 0]
+    shown, ahead = batch.s_tm1[:, :, 0], batch.s_t[:, :, 0]
     # Frames: reset 1, steps 2 3 4 (end); reset 5, steps 6 7 ...; nothing is seen before step 1.
     assert shown.tolist() == [[0, 0, 0, 2], [0, 0, 2, 3], [0, 0, 0, 4], [0, 0, 4, 6]]
     assert ahead.tolist() == [[0, 0, 2, 3], [0, 0, 0, 4], [0, 0, 4, 6], [0, 4, 6, 7]]
-    assert batch.done.tolist() == [False, True, False, False]
+    assert batch.terminal_t.tolist() == [False, True, False, False]
 
 
 def test_only_finished_episodes():
@@ -180,9 +180,9 @@ def test_rewards_stay_apart_and_both_enter_the_return():
     replay.append(0, np.array([3, 3]), 0, 0.0, 0)
     replay.finish(0, lambda extrinsic, intrinsic: extrinsic + 2.0 * intrinsic, 0.5, tail=8.0)
     batch = replay.gather(np.zeros(3, np.int64), np.arange(3))
-    assert batch.extrinsic.tolist() == [0.0, 10.0, 20.0]
-    assert batch.intrinsic.tolist() == [0.5, 0.5, 0.5]
-    assert batch.returns.tolist() == [13.25 - 0.5, 23.5, 25.0]
+    assert batch.r_t.tolist() == [0.0, 10.0, 20.0]
+    assert batch.r_int_t.tolist() == [0.5, 0.5, 0.5]
+    assert batch.g_tm1.tolist() == [13.25 - 0.5, 23.5, 25.0]
 
 
 def test_a_bonus_of_an_overwritten_slot_is_dropped():
@@ -199,8 +199,8 @@ def test_a_batch_is_a_copy():
     replay = play([game], 30, stacks="episode", capacity=100)
     before = replay.frames.copy()
     batch = replay.sample(32, np.random.default_rng(0))
-    batch.observations[:] = 99
-    batch.next_observations[:] = 99
+    batch.s_tm1[:] = 99
+    batch.s_t[:] = 99
     np.testing.assert_array_equal(replay.frames, before)
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AUTHORS, make_config
 from countless.agents.dqn.device import Device
-from countless.agents.dqn.learner import NonFiniteLossError
+from countless.agents.dqn.learner import Learner, NonFiniteLossError
 from countless.agents.dqn.replay import DONE, STEP
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput
@@ -26,10 +27,10 @@ def make(games=None, *, agent="dqn-mmc-sr", seed=0, env="deepsea-5", **parameter
 
 
 def run(trainer, steps):
-    """Turns until `steps` steps after the warm-up; the last moment."""
+    """Turns until `steps` steps after the warm-up; the last record."""
     while trainer.step < steps:
-        moment = trainer.turn()
-    return moment
+        record = trainer.turn()
+    return record
 
 
 def transitions(trainer, lane=0):
@@ -53,18 +54,16 @@ def long_script(length=30):
 
 
 def test_the_bonus_is_the_targets_at_the_observation_before_acting():
-    trainer = make(target_period=10_000, initial_copy="off")
+    trainer = make(target_period=10_000, initial_copy=False)
     run(trainer, 150)
     batch, _ = transitions(trainer)
-    assert (batch.intrinsic[:40] == 0.0).all()
-    ours = batch.intrinsic[40:]
-    norms = trainer.learner.target.sr_norm(
-        trainer.learner.device.observations(batch.observations[40:])
-    )
+    assert (batch.r_int_t[:40] == 0.0).all()
+    ours = batch.r_int_t[40:]
+    norms = trainer.learner.target.sr_norm(trainer.learner.device.observations(batch.s_tm1[40:]))
     np.testing.assert_allclose(ours, 1.0 / norms.detach().numpy(), rtol=1e-5)
-    after = trainer.learner.bonuses(batch.next_observations[40:])
+    after = trainer.learner.sr_bonuses(batch.s_t[40:])
     learning = trainer.learner.network.sr_norm(
-        trainer.learner.device.observations(batch.observations[40:])
+        trainer.learner.device.observations(batch.s_tm1[40:])
     )
     assert not np.allclose(ours, after, rtol=1e-3)
     assert not np.allclose(ours, 1.0 / learning.detach().numpy(), rtol=1e-3)
@@ -76,11 +75,11 @@ def test_the_bonus_uses_the_norm_that_was_asked_for(norm):
     run(trainer, 60)
     batch, _ = transitions(trainer)
     raw, phi = trainer.learner.target.features(
-        trainer.learner.device.observations(batch.observations[45:])
+        trainer.learner.device.observations(batch.s_tm1[45:])
     )
     psi = trainer.learner.target.psi(raw, phi).detach().numpy()
     exact = 1.0 / np.linalg.norm(psi, norm, axis=1)
-    np.testing.assert_allclose(batch.intrinsic[45:], exact, rtol=1e-5)
+    np.testing.assert_allclose(batch.r_int_t[45:], exact, rtol=1e-5)
 
 
 @pytest.mark.parametrize("envs", [1, 3])
@@ -89,7 +88,7 @@ def test_bonuses_in_batches_are_those_evaluated_at_once(envs):
         games = [long_script() for _ in range(envs)]
         trainer = make(games, envs=envs, bonus_batch=size, target_period=37)
         run(trainer, 240)
-        trainer._flush()
+        trainer._store(trainer.bonus.flush())
         return trainer
 
     at_once, deferred = played(1), played(32)
@@ -123,22 +122,22 @@ def test_a_waiting_bonus_is_evaluated_before_the_target_changes():
     for period in range(4):
         part = slice(25 * period, 25 * (period + 1))
         trainer.learner.target.load_state_dict(targets[period])
-        exact = trainer.learner.bonuses(batch.observations[part])
-        np.testing.assert_allclose(batch.intrinsic[part], exact, rtol=1e-4)
+        exact = trainer.learner.sr_bonuses(batch.s_tm1[part])
+        np.testing.assert_allclose(batch.r_int_t[part], exact, rtol=1e-4)
         trainer.learner.target.load_state_dict(targets[period + 1])
-        assert not np.allclose(exact, trainer.learner.bonuses(batch.observations[part]), rtol=1e-3)
+        assert not np.allclose(exact, trainer.learner.sr_bonuses(batch.s_tm1[part]), rtol=1e-3)
 
 
 def test_returns_of_an_episode_hold_reward_and_bonus():
     trainer = make([long_script(20)], target_period=10_000, beta=0.3)
     run(trainer, 100)
     batch, _ = transitions(trainer)
-    rewards = np.clip(batch.extrinsic, -1, 1) + np.minimum(0.3 * batch.intrinsic, 1.0)
+    rewards = np.clip(batch.r_t, -1, 1) + np.minimum(0.3 * batch.r_int_t, 1.0)
     gamma = trainer.config.gamma
     for first in range(0, len(rewards), 20):
         for t in range(first, first + 20):
             exact = sum(gamma ** (k - t) * rewards[k] for k in range(t, first + 20))
-            assert batch.returns[t] == pytest.approx(exact, rel=1e-4)
+            assert batch.g_tm1[t] == pytest.approx(exact, rel=1e-4)
 
 
 @pytest.mark.parametrize("env", ["deepsea-5", "CartPole-v1"])
@@ -184,24 +183,24 @@ def test_environments_are_asked_together():
 def test_the_warm_up_is_random_and_not_counted():
     trainer = make(warmup=30)
     for turn in range(1, 31):
-        moment = trainer.turn()
-        assert (moment.step, moment.frames, moment.warm) == (0, 0, turn)
-        assert moment.epsilon == 1.0
-        assert moment.losses is None
-        assert all(ended.warmup for ended in moment.finished)
+        record = trainer.turn()
+        assert (record.step, record.frames, record.warm) == (0, 0, turn)
+        assert record.epsilon == 1.0
+        assert record.losses is None
+        assert all(ended.warmup for ended in record.finished)
     assert trainer.updates == 0
     assert (trainer.replay.intrinsic == 0.0).all()
-    moment = trainer.turn()
-    assert (moment.step, moment.frames, moment.warm) == (1, 1, 30)
+    record = trainer.turn()
+    assert (record.step, record.frames, record.warm) == (1, 1, 30)
 
 
 def test_a_bonus_in_the_warm_up_if_asked_for():
-    trainer = make(warmup=30, warmup_bonus="on")
+    trainer = make(warmup=30, warmup_bonus=True)
     for _ in range(30):
         trainer.turn()
     batch, _ = transitions(trainer)
-    assert len(batch.intrinsic) == 30
-    assert (batch.intrinsic > 0.0).all()
+    assert len(batch.r_int_t) == 30
+    assert (batch.r_int_t > 0.0).all()
 
 
 def test_without_a_bonus_none_is_stored():
@@ -225,19 +224,17 @@ def test_without_exploration_actions_are_the_greedy_ones():
     trainer = make(epsilon=0.0, epsilon_start=0.0, update_period=10_000, env="CartPole-v1")
     run(trainer, 60)
     batch, _ = transitions(trainer)
-    values = trainer.learner.network.values(
-        trainer.learner.device.observations(batch.observations[40:])
-    )
-    np.testing.assert_array_equal(batch.actions[40:], values.argmax(1).numpy())
+    values = trainer.learner.network.values(trainer.learner.device.observations(batch.s_tm1[40:]))
+    np.testing.assert_array_equal(batch.a_tm1[40:], values.argmax(1).numpy())
 
 
 def test_actions_are_random_as_often_as_epsilon_says():
     trainer = make(epsilon=0.3, epsilon_start=0.3, update_period=100_000, bonus="off")
     run(trainer, 3000)
     batch, _ = transitions(trainer)
-    greedy = trainer.learner.greedy(batch.observations[40:])
+    greedy = trainer.learner.greedy(batch.s_tm1[40:])
     # A random action is the greedy one half of the time.
-    assert np.mean(batch.actions[40:] != greedy) == pytest.approx(0.15, abs=0.02)
+    assert np.mean(batch.a_tm1[40:] != greedy) == pytest.approx(0.15, abs=0.02)
 
 
 def test_the_target_is_copied_every_period_and_not_between():
@@ -256,9 +253,9 @@ def test_the_target_is_copied_every_period_and_not_between():
 
 
 def test_the_initial_copy():
-    for switch in ("on", "off"):
+    for switch in (True, False):
         learner = make(initial_copy=switch).learner
-        assert equal(learner.network.state_dict(), learner.target.state_dict()) is (switch == "on")
+        assert equal(learner.network.state_dict(), learner.target.state_dict()) is switch
 
 
 @pytest.mark.parametrize("stacks", ["episode", "released"])
@@ -269,16 +266,16 @@ def test_a_time_limit_ends_the_values_or_only_the_episode(limit, stacks):
     for _ in range(25):
         trainer.turn()
     batch, _ = transitions(trainer)
-    assert len(batch.done) == 20
-    value = trainer.learner.value_after(batch.next_observations[9:10])
+    assert len(batch.terminal_t) == 20
+    value = trainer.learner.value_after(batch.s_t[9:10])
     assert abs(value) > 1e-4
     tail = value if limit == "truncation" else 0.0
     gamma = trainer.config.gamma
     exact = sum(0.5 * gamma**k for k in range(10)) + gamma**10 * tail
-    assert batch.returns[0] == pytest.approx(exact, rel=1e-5)
-    assert batch.done[9] == (limit == "terminal")
-    assert not batch.done[:9].any()
-    np.testing.assert_array_equal(batch.next_observations[9, -1], game.episodes[0]["frames"][-1])
+    assert batch.g_tm1[0] == pytest.approx(exact, rel=1e-5)
+    assert batch.terminal_t[9] == (limit == "terminal")
+    assert not batch.terminal_t[:9].any()
+    np.testing.assert_array_equal(batch.s_t[9, -1], game.episodes[0]["frames"][-1])
 
 
 def test_an_end_of_the_game_is_one_under_either_limit():
@@ -287,8 +284,8 @@ def test_an_end_of_the_game_is_one_under_either_limit():
     for _ in range(15):
         trainer.turn()
     batch, _ = transitions(trainer)
-    assert batch.done[9]
-    assert batch.returns[9] == 0.5
+    assert batch.terminal_t[9]
+    assert batch.g_tm1[9] == 0.5
 
 
 @pytest.mark.parametrize("end", ["goes-on", "reset"])
@@ -321,7 +318,7 @@ def test_finished_episodes_are_told():
     assert [one.episode.steps for one in told] == [12] * 4
     assert told[1].episode.score == sum(game.episodes[1]["rewards"])
     batch, _ = transitions(trainer)
-    bonuses = batch.intrinsic[12:24]
+    bonuses = batch.r_int_t[12:24]
     added = np.minimum(trainer.config.beta * bonuses, 1.0)
     assert told[1].episode.bonus == pytest.approx(added.sum(), rel=1e-5)
     assert told[1].episode.sr_norm == pytest.approx((1.0 / bonuses).sum(), rel=1e-5)
@@ -331,12 +328,55 @@ def test_a_loss_that_is_no_number_stops():
     trainer = make()
     run(trainer, 8)
     batch = trainer.replay.sample(4, np.random.default_rng(0))
-    batch.returns[0] = np.nan
+    batch.g_tm1[0] = np.nan
     before = weights(trainer)
     with pytest.raises(NonFiniteLossError, match=r"a loss is not finite \(td nan") as stop:
         trainer.learner.update(batch)
     assert stop.value.batch is batch
     assert equal(before, weights(trainer))
+
+
+def poisoned(trainer, updates, bad):
+    """As many batches, one of them with a return that is no number."""
+    batches = [trainer.replay.sample(4, np.random.default_rng(i)) for i in range(updates)]
+    batches[bad].g_tm1[0] = np.nan
+    return batches
+
+
+def test_losses_are_looked_at_together_where_that_means_waiting(monkeypatch):
+    trainer = make()
+    run(trainer, 8)
+    config, device = trainer.config, trainer.learner.device
+    learner = Learner(trainer.spec, config, device, 0, updates_per_check=6)
+    looks = []
+    isfinite = torch.isfinite
+    monkeypatch.setattr(torch, "isfinite", lambda x: looks.append(len(x)) or isfinite(x))
+    batches = poisoned(trainer, 6, bad=2)
+    for batch in batches[:5]:
+        learner.update(batch)
+    assert looks == []
+    with pytest.raises(NonFiniteLossError, match=r"a loss is not finite \(td nan") as stop:
+        learner.update(batches[5])
+    assert looks == [6]
+    assert stop.value.batch is batches[2]  # the first, not those that it has spoiled
+
+
+def test_a_loss_that_is_no_number_is_noticed_at_the_end_and_before_a_checkpoint(tmp_path):
+    for notice in (
+        lambda trainer: list(trainer.turns(trainer.frames)),
+        lambda trainer: checkpoint.save(tmp_path / "checkpoint", trainer),
+    ):
+        trainer = make()
+        run(trainer, 8)
+        trainer.learner = Learner(
+            trainer.spec, trainer.config, trainer.learner.device, 0, updates_per_check=100
+        )
+        for batch in poisoned(trainer, 3, bad=0):
+            trainer.learner.update(batch)
+        with pytest.raises(NonFiniteLossError):
+            notice(trainer)
+        assert not (tmp_path / "checkpoint").exists()
+        trainer.learner.check_losses()  # said once
 
 
 def test_the_released_variant_differs_in_named_fields_only():
@@ -351,8 +391,8 @@ def test_the_released_variant_differs_in_named_fields_only():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"sr": "off"}, "the bonus of the SR needs the SR"),
-        ({"replay": 20, "envs": 4}, "replay 20 is too small for 4 environments"),
+        ({"sr": False}, "the bonus of the SR needs the SR"),
+        ({"replay": 20, "envs": 4}, "replay=20 is too small for 4 environments"),
         ({"betta": 1}, "dqn-mmc-sr has no parameter 'betta'"),
         ({"warmup": 1.5}, "warmup must be a whole number"),
         ({"network": "big"}, "network must be one of auto, auto-nature"),
@@ -366,9 +406,9 @@ def test_bad_parameters(parameters, message):
 
 def test_the_ablations():
     no_bonus = make_config("dqn-mmc-sr", parameters={"bonus": "off"})
-    assert (no_bonus.sr, no_bonus.reconstruction) == ("off", "on")
-    no_reconstruction = make_config("dqn-mmc-sr", parameters={"reconstruction": "off"})
-    assert (no_reconstruction.sr, no_reconstruction.bonus) == ("on", "sr")
+    assert (no_bonus.sr, no_bonus.reconstruction) == (False, True)
+    no_reconstruction = make_config("dqn-mmc-sr", parameters={"reconstruction": False})
+    assert (no_reconstruction.sr, no_reconstruction.bonus) == (True, "sr")
 
 
 def test_an_episode_that_began_in_the_warm_up_belongs_to_it():

@@ -71,16 +71,16 @@ def test_the_bonus_is_what_the_reward_gets():
 
 
 @pytest.mark.parametrize("agent", ["dqn-counts", "dqn-rnd"])
-def test_a_plugged_bonus_is_shown_and_learns_nothing(agent):
+def test_a_bonus_of_the_registry_is_shown_and_learns_nothing(agent):
     watched = trainer("deepsea-5", agent, beta=0.5, bonus_limit=100.0)
     for _ in range(9):
-        watched.plugged.observe(watched.actors)
-    before = {name: value.copy() for name, value in watched.plugged.get_state().items()}
+        watched.bonus.observe(watched.actors)
+    before = {name: value.copy() for name, value in watched.bonus.get_state().items()}
     bonus = next(play(watched, 0.0, 1, 0)).bonus
-    assert bonus == pytest.approx(0.5 * watched.plugged.compute([first(watched)])[0])
+    assert bonus == pytest.approx(0.5 * watched.bonus.compute(first(watched).stack[None])[0])
     if agent == "dqn-counts":
         assert bonus == pytest.approx(0.5 / 10**0.5)
-    for name, value in watched.plugged.get_state().items():
+    for name, value in watched.bonus.get_state().items():
         np.testing.assert_array_equal(value, before[name])
 
 
@@ -94,7 +94,7 @@ def seen(watched):
     return watched.learner.device.observations(watched.actors[0].stack[None])
 
 
-@pytest.mark.parametrize("parameters", [{}, {"sr": "on", "reconstruction": "off"}])
+@pytest.mark.parametrize("parameters", [{}, {"sr": True, "reconstruction": False}])
 def test_an_agent_without_prediction_and_bonus(parameters):
     scene = next(play(trainer("deepsea-5", "dqn-mmc", **parameters), 0.0, 1, 0))
     assert scene.prediction is None

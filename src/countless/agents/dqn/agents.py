@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from countless.agents.dqn.config import FIELDS, DeepConfig
-from countless.core.errors import BadInput, unknown_name
+from countless.agents.dqn.config import FIELDS, DQNConfig
+from countless.core.errors import BadInput, named, unknown_name
 from countless.core.parameters import check_choice, check_real
 
 SUMMARIES = {
@@ -20,14 +20,14 @@ SUMMARIES = {
     "dqn-counts": "DQN_e^MMC with exact counts of observations: the control",
 }
 
-_PLAIN = {"sr": "off", "reconstruction": "off", "bonus": "off"}
+_PLAIN = {"sr": False, "reconstruction": False, "bonus": "off"}
 AGENTS: dict[str, dict[str, Any]] = {
-    "dqn": _PLAIN | {"network": "auto-nature", "normalise": "off", "tau": 0.0, "epsilon": 0.01},
+    "dqn": _PLAIN | {"network": "auto-nature", "normalise": False, "tau": 0.0, "epsilon": 0.01},
     "dqn-mmc": _PLAIN,
     "dqn-mmc-sr": {},
     # One agent, another bonus each; sums clipped as public versions of the first two do.
-    "dqn-cts": _PLAIN | {"bonus": "cts", "beta": 0.05, "clip_total": "on"},
-    "dqn-pixelcnn": _PLAIN | {"bonus": "pixelcnn", "beta": 1.0, "clip_total": "on"},
+    "dqn-cts": _PLAIN | {"bonus": "cts", "beta": 0.05, "clip_total": True},
+    "dqn-pixelcnn": _PLAIN | {"bonus": "pixelcnn", "beta": 1.0, "clip_total": True},
     # The published weights are 1 for the intrinsic and 2 for the extrinsic advantage.
     "dqn-rnd": _PLAIN | {"bonus": "rnd", "beta": 0.5, "bonus_limit": float("inf")},
     "dqn-counts": _PLAIN | {"bonus": "counts", "beta": 0.05},
@@ -36,14 +36,13 @@ AGENTS: dict[str, dict[str, Any]] = {
 # What the released code does where the paper says otherwise, or nothing.
 AUTHORS: dict[str, Any] = {
     "norm": 2.0,
-    "sr_input": "raw",
     "decoder_channels": "one",
-    "decoder_relu": "off",
-    "factor_relu": "on",
+    "decoder_relu": False,
+    "factor_relu": True,
     "sr_target": "next",
     "bonus_limit": float("inf"),
-    "clip_total": "on",
-    "initial_copy": "off",
+    "clip_total": True,
+    "initial_copy": False,
     "warmup_end": "reset",
     "stacks": "released",
     "resize": "truncated",
@@ -90,7 +89,7 @@ def make_config(
     variant: str = "paper",
     scale: str = "paper",
     parameters: Mapping[str, Any] | None = None,
-) -> DeepConfig:
+) -> DQNConfig:
     """The configuration of an agent: its own, the variant's, the scale's, then yours on top.
 
     >>> make_config("dqn-mmc-sr", parameters={"norm": 2}).beta
@@ -109,29 +108,30 @@ def make_config(
         if key not in FIELDS:
             raise BadInput(f"{agent} has no parameter {key!r}; it takes {', '.join(FIELDS)}")
     # Another bonus comes with what its own agent gives it.
-    plugged = AGENTS.get(f"dqn-{given.get('bonus', 'sr')}", {})
-    its = {name: plugged[name] for name in PARTS["bonus"] if name in plugged}
-    settings = AGENTS[agent] | its | VARIANTS[variant] | SCALES[scale] | given
+    preset = AGENTS.get(f"dqn-{given.get('bonus', 'sr')}", {})
+    of_bonus = {name: preset[name] for name in PARTS["bonus"] if name in preset}
+    settings = AGENTS[agent] | of_bonus | VARIANTS[variant] | SCALES[scale] | given
     norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
     bonus = settings.get("bonus", "sr")
     if bonus not in ("sr", "off", *bonus_names()):
         raise unknown_name("bonus", str(bonus), ["sr", "off", *bonus_names()])
     if given.get("bonus", "sr") != "sr" and "sr" not in given:
         # Without its bonus the SR is not needed either (the paper's ablation drops both).
-        settings["sr"] = "off"
+        settings["sr"] = False
     _check_effect(agent, settings, given)
-    return DeepConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))
+    return DQNConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))
 
 
 def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
-    on = {part for part in PARTS if settings.get(part, "on") != "off"}
+    """Refuse what was given but would change nothing."""
+    off = {part for part in PARTS if settings.get(part, True) in (False, "off")}
     for part, names in PARTS.items():
         for name in names:
-            if name in given and part not in on:
-                raise BadInput(f"{name} changes nothing: {part} is off in this {agent}")
+            if name in given and part in off:
+                raise BadInput(f"{named(name)} changes nothing: {part} is off in this {agent}")
     bonus = settings.get("bonus", "sr")
     for name in ("bonus_from", "bonus_batch"):
         if name in given and bonus != "sr":
-            raise BadInput(f"{name} changes nothing: it is of the bonus sr, not {bonus}")
-    if "norm" in given and "sr" not in on and settings.get("normalise", "on") == "off":
-        raise BadInput(f"norm changes nothing: {agent} has no SR and does not normalise")
+            raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
+    if "norm" in given and "sr" in off and not settings.get("normalise", True):
+        raise BadInput(f"{named('norm')} changes nothing: {agent} has no SR and does not normalise")

@@ -1,54 +1,187 @@
-"""Bonuses of observations, evaluated together.
+"""The exploration bonus as the loop meets it, whatever it is made of.
 
-A bonus does not influence acting, and an open episode is never sampled. So the SR bonus of many
-observations can be evaluated in one forward pass, as long as none waits past the end of its episode
-or past a target copy: then each is what it would have been at once.
+The loop shows a bonus what every environment shows, tells it which step was stored where, and
+stores each value once it is known. A bonus of the registry knows it at once. The SR bonus does not
+influence acting, and an open episode is never sampled: so those of many observations are evaluated
+in one forward pass, as long as none waits past the end of its episode or past a target copy. Then
+each is what it would have been at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.dqn.replay import Replay
+from countless.agents.dqn.actor import Actor
+from countless.agents.dqn.config import DQNConfig
+from countless.agents.dqn.learner import Learner
+from countless.agents.dqn.network import Spec
+from countless.bonuses.protocol import Bonus
+from countless.bonuses.registry import bonus_kind, make_bonus
+
+State = dict[str, NDArray[Any]]
 
 
-class WaitingRoom:
-    """Observations that wait for their bonus, up to `size` of them."""
+class StepBonus(NamedTuple):
+    """The bonus of one stored step, before beta."""
 
-    def __init__(self, evaluate: Callable[[NDArray[Any]], NDArray[Any]], size: int) -> None:
-        self._evaluate, self._size = evaluate, size
-        self._stacks: list[NDArray[Any]] = []
+    lane: int
+    slot: int
+    value: float
+    sr_norm: float = 0.0  # ||psi(s)||, of the SR bonus
+
+
+class ExplorationBonus(Protocol):
+    """What the loop asks of a bonus."""
+
+    batch: int  # observations that are evaluated together
+
+    def observe(self, actors: Sequence[Actor]) -> None:
+        """See S_t of every environment, before the actions; it may learn from it."""
+        ...
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        """S_t of an environment lies in `slot` of the replay and gets a bonus: those known by now.
+
+        The observation may be kept as it is: it must not change later.
+        """
+        ...
+
+    def flush(self) -> list[StepBonus]:
+        """Those that were not known yet; the target network changes, or an episode is over."""
+        ...
+
+    def compute(self, observations: NDArray[Any]) -> NDArray[Any] | None:
+        """The bonus (B,) of observations (B, history, ...) as things stand; changes nothing."""
+        ...
+
+    def get_state(self) -> State: ...
+
+    def set_state(self, state: State) -> None: ...
+
+
+class NoBonus:
+    """No exploration bonus."""
+
+    batch = 1
+
+    def observe(self, actors: Sequence[Actor]) -> None:
+        pass
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        return []
+
+    def flush(self) -> list[StepBonus]:
+        return []
+
+    def compute(self, observations: NDArray[Any]) -> None:
+        return None
+
+    def get_state(self) -> State:
+        return {}
+
+    def set_state(self, state: State) -> None:
+        pass
+
+
+class SRBonus:
+    """1 / ||psi(s)||, evaluated for up to `batch` observations at once."""
+
+    def __init__(self, evaluate: Callable[[NDArray[Any]], NDArray[Any]], batch: int) -> None:
+        self.batch = batch
+        self._evaluate = evaluate
+        self._observations: list[NDArray[Any]] = []
         self._slots: list[tuple[int, int]] = []
 
-    def add(self, lane: int, slot: int, stack: NDArray[Any]) -> None:
-        self._stacks.append(stack.copy())
+    def observe(self, actors: Sequence[Actor]) -> None:
+        """The learner learns it."""
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        self._observations.append(observation)
         self._slots.append((lane, slot))
+        return self.flush() if len(self._slots) >= self.batch else []
 
-    @property
-    def full(self) -> bool:
-        return len(self._slots) >= self._size
-
-    def flush(self, replay: Replay) -> list[tuple[int, float]]:
-        """Evaluate all that wait and write them to the replay; (lane, bonus) of each."""
+    def flush(self) -> list[StepBonus]:
         if not self._slots:
             return []
-        values = self._evaluate(np.stack(self._stacks))
-        given = []
-        for (lane, slot), value in zip(self._slots, values, strict=True):
-            replay.set_bonus(lane, slot, float(value))
-            given.append((lane, float(value)))
-        self._stacks, self._slots = [], []
-        return given
+        values = self._evaluate(np.stack(self._observations))
+        known = [
+            StepBonus(lane, slot, float(value), 1.0 / float(value))
+            for (lane, slot), value in zip(self._slots, values, strict=True)
+        ]
+        self._observations, self._slots = [], []
+        return known
 
-    def get_state(self) -> dict[str, NDArray[Any]]:
+    def compute(self, observations: NDArray[Any]) -> NDArray[Any]:
+        return self._evaluate(observations)
+
+    def get_state(self) -> State:
+        """The observations that wait."""
         if not self._slots:
             return {}
-        return {"stacks": np.stack(self._stacks), "slots": np.array(self._slots, np.int64)}
+        return {
+            "observations": np.stack(self._observations),
+            "slots": np.array(self._slots, np.int64),
+        }
 
-    def set_state(self, state: dict[str, NDArray[Any]]) -> None:
-        self._stacks = list(state["stacks"]) if state else []
+    def set_state(self, state: State) -> None:
+        self._observations = list(state["observations"]) if state else []
         self._slots = [(int(lane), int(slot)) for lane, slot in state["slots"]] if state else []
+
+
+class RegistryBonus:
+    """A bonus of `countless list bonuses`: it sees S_t once per step, before the action."""
+
+    batch = 1
+
+    def __init__(self, bonus: Bonus, images: bool) -> None:
+        self.bonus, self._images = bonus, images
+        self._values: NDArray[Any] = np.zeros(0)
+
+    def observe(self, actors: Sequence[Actor]) -> None:
+        """Of the warm-up too: it learns from it."""
+        observations = self._visible(np.stack([actor.stack for actor in actors]))
+        starts = np.array([actor.episode.steps == 0 for actor in actors])
+        self._values = np.asarray(self.bonus.observe(observations, starts=starts))
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        return [StepBonus(lane, slot, float(self._values[lane]))]
+
+    def flush(self) -> list[StepBonus]:
+        return []
+
+    def compute(self, observations: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.bonus.compute(self._visible(observations)))
+
+    def _visible(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Vectors are seen without their history."""
+        return observations if self._images else observations[:, -1]
+
+    def get_state(self) -> State:
+        return {name: np.asarray(value) for name, value in self.bonus.state_dict().items()}
+
+    def set_state(self, state: State) -> None:
+        self.bonus.load_state_dict(state)
+
+
+def make_exploration_bonus(
+    config: DQNConfig, spec: Spec, learner: Learner, seed: int
+) -> ExplorationBonus:
+    """The bonus that the configuration names, unscaled: beta is the agent's."""
+    name = config.rewards.bonus
+    if name == "off":
+        return NoBonus()
+    if name == "sr":
+        return SRBonus(learner.sr_bonuses, config.rewards.bonus_batch)
+    images = len(spec.frame_shape) == 2
+    shape = (config.architecture.history, *spec.frame_shape) if images else spec.frame_shape
+    kind = bonus_kind(name)
+    unscaled: dict[str, Any] = (
+        {"beta": 1.0} if "beta" in {f.name for f in fields(kind.parameters)} else {}
+    )
+    bonus = make_bonus(name, shape, seed=seed, device=learner.device.name, **unscaled)
+    return RegistryBonus(bonus, images)

@@ -1,7 +1,7 @@
 """A checkpoint: a folder of safetensors, npy and JSON, written beside the old one, then renamed.
 
 It holds all that the next step depends on: parameters, target, optimiser, replay, environments,
-waiting bonuses, random generators, counters. Nothing in it is ever executed when it is read.
+exploration bonus, random generators, counters. Nothing in it is ever executed when it is read.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from safetensors.torch import load_file, save_file
 
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput, CountlessError
-from countless.core.records import versions
+from countless.core.provenance import versions
 
-SCHEMA = 2
+SCHEMA = 3
 STATE = "state.json"
 
 
 def save(folder: Path, trainer: Trainer) -> None:
     """Write a checkpoint of `trainer`; the one before stays until this one is whole."""
+    trainer.learner.check_losses()  # nothing is kept that a loss without a number has spoiled
     try:
         _save(folder, trainer)
     except (OSError, SafetensorError) as error:
@@ -47,9 +48,7 @@ def _save(folder: Path, trainer: Trainer) -> None:
         np.save(fresh / f"replay.{name}.npy", array)
     for i, actor in enumerate(trainer.actors):
         _save_arrays(fresh / f"env.{i}", actor.get_state())
-    _save_arrays(fresh / "waiting", trainer.waiting.get_state())
-    if trainer.plugged is not None:
-        _save_arrays(fresh / "bonus", trainer.plugged.get_state())
+    _save_arrays(fresh / "bonus", trainer.bonus.get_state())
     sums = {path.name: _checksum(path) for path in sorted(fresh.iterdir())}
     content = {"schema": SCHEMA, "versions": versions(), "files": sums}
     (fresh / STATE).write_text(json.dumps(content | {"counters": trainer.counters()}, indent=1))
@@ -104,7 +103,6 @@ def load(folder: Path, trainer: Trainer) -> dict[str, Any]:
         )
         for i, actor in enumerate(trainer.actors):
             actor.set_state(_load_arrays(folder / f"env.{i}"))
-        trainer.waiting.set_state(_load_arrays(folder / "waiting"))
         trainer.set_counters(state["counters"])
     return state
 
@@ -123,8 +121,7 @@ def _load_learned(folder: Path, trainer: Trainer) -> None:
     trainer.learner.load_tensors(
         {name: load_file(folder / f"{name}.safetensors") for name in names}
     )
-    if trainer.plugged is not None:
-        trainer.plugged.set_state(_load_arrays(folder / "bonus"))
+    trainer.bonus.set_state(_load_arrays(folder / "bonus"))
 
 
 @contextmanager

@@ -1,25 +1,40 @@
-"""Every setting of a deep agent, one field each: the command line is made from them."""
+"""Every setting of a deep agent, one field each: the command line is made from them.
+
+Each part of the agent has a small configuration of its own. `DQNConfig` is made of them, and is
+read and written as one flat set of names: no two parts share one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import Field, asdict, dataclass, fields
 from typing import Any
 
-from countless.core.errors import BadInput
-from countless.core.parameters import choice, real, validate, whole, word
+from countless.core.errors import BadInput, named
+from countless.core.parameters import (
+    check_choice,
+    choice,
+    real,
+    switch,
+    validate,
+    whole,
+    word,
+)
 
-SWITCH = ("on", "off")
+VARIANTS = ("paper", "authors")
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 
-@dataclass(frozen=True)
-class DeepConfig:
-    """The defaults are the paper's DQN_e^MMC+SR; docs/deep.md says where they come from."""
+class _Group:
+    """One part's settings, checked when they are made."""
 
-    variant: str = choice(
-        "paper", "the paper's text, or what the released code does", ("paper", "authors")
-    )
-    # Network
+    def __post_init__(self) -> None:
+        validate(self)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class NetworkConfig(_Group):
+    """The layers and what is read off them."""
+
     network: str = choice(
         "auto",
         "layers; auto: oh for frames of 84 x 84, else small or mlp; auto-nature: nature for them",
@@ -27,19 +42,24 @@ class DeepConfig:
     )
     width: float = real(1.0, "multiplies the number of channels and units", "(0, 4]")
     history: int = whole(4, "frames in an observation", "[1, 16]")
-    normalise: str = choice("on", "divide the features phi by their p-norm", SWITCH)
+    normalise: bool = switch(True, "divide the features phi by their p-norm")
     norm: float = real(1.0, "p of the norm of the SR in the bonus", "[1, inf]")
-    sr: str = choice("on", "learn the successor features", SWITCH)
+    sr: bool = switch(True, "learn the successor features")
     sr_input: str = choice(
-        "normalised", "the features that the SR head reads", ("normalised", "raw")
+        "raw", "the features that the SR head reads: before or after that", ("raw", "normalised")
     )
-    reconstruction: str = choice("on", "learn to predict the next observation", SWITCH)
+    reconstruction: bool = switch(True, "learn to predict the next observation")
     decoder_channels: str = choice(
         "all", "channels that enter the last deconvolution", ("all", "one")
     )
-    decoder_relu: str = choice("on", "ReLU between deconvolutions", SWITCH)
-    factor_relu: str = choice("off", "ReLU on the features before the product", SWITCH)
-    # Losses
+    decoder_relu: bool = switch(True, "ReLU between deconvolutions")
+    factor_relu: bool = switch(False, "ReLU on the features before the product")
+
+
+@dataclass(frozen=True)
+class LossConfig(_Group):
+    """The three losses and their weights."""
+
     gamma: float = real(0.99, "discount of the values", "[0, 1)")
     tau: float = real(0.1, "weight of the Monte-Carlo return in the error", "[0, 1]")
     td_loss: str = choice("huber", "how the mixed error is punished", ("huber", "square"))
@@ -49,21 +69,40 @@ class DeepConfig:
     sr_target: str = choice(
         "current", "whose features start the SR target: of S_t or S_t+1", ("current", "next")
     )
-    # Rewards
+
+
+@dataclass(frozen=True)
+class RewardConfig(_Group):
+    """The exploration bonus, and how both rewards become one."""
+
     bonus: str = word("sr", "the exploration bonus: sr, off, or one of `countless list bonuses`")
     beta: float = real(0.05, "scale of the exploration bonus", "[0, inf)")
     bonus_from: str = choice(
-        "collected", "when the bonus is evaluated: once, or anew in each batch",
+        "collected", "when the SR bonus is evaluated: once, or again in each batch",
         ("collected", "sampled"),
     )  # fmt: skip
     bonus_limit: float = real(
         1.0, "the most that beta times the bonus can be: psi may be zero", "(0, inf]"
     )
     bonus_batch: int = whole(32, "observations whose bonus is evaluated together", "[1, inf)")
-    warmup_bonus: str = choice("off", "give the bonus to the warm-up's steps too", SWITCH)
-    clip_reward: str = choice("on", "clip the game's reward to [-1, 1]", SWITCH)
-    clip_total: str = choice("off", "clip reward + bonus to [-1, 1] as well", SWITCH)
-    # Learning
+    warmup_bonus: bool = switch(False, "give the bonus to the warm-up's steps too")
+    clip_reward: bool = switch(True, "clip the game's reward to [-1, 1]")
+    clip_total: bool = switch(False, "clip reward + bonus to [-1, 1] as well")
+
+    @property
+    def bonus_when_sampled(self) -> bool:
+        """Whether the SR bonus is evaluated again for each batch of transitions."""
+        return self.bonus == "sr" and self.bonus_from == "sampled"
+
+    def added(self, bonus: float) -> float:
+        """What a bonus adds to the reward."""
+        return min(self.beta * bonus, self.bonus_limit)
+
+
+@dataclass(frozen=True)
+class LearningConfig(_Group):
+    """The optimiser, and when it is called."""
+
     learning_rate: float = real(0.00025, "step size of RMSProp", "(0, inf)")
     rms_decay: float = real(0.95, "decay of both its averages", "[0, 1)")
     rms_epsilon: float = real(
@@ -72,8 +111,13 @@ class DeepConfig:
     batch: int = whole(32, "transitions of an update", "[1, inf)")
     update_period: int = whole(4, "agent steps from one update to the next", "[1, inf)")
     target_period: int = whole(40_000, "agent steps from one target copy to the next", "[1, inf)")
-    initial_copy: str = choice("on", "start with the target network equal to the network", SWITCH)
-    # Experience
+    initial_copy: bool = switch(True, "start with the target network equal to the network")
+
+
+@dataclass(frozen=True)
+class ReplayConfig(_Group):
+    """The replay memory and how it is filled at first."""
+
     replay: int = whole(1_000_000, "frames in the replay memory", "[8, inf)")
     warmup: int = whole(50_000, "random steps before learning, not counted", "[1, inf)")
     warmup_end: str = choice(
@@ -85,15 +129,26 @@ class DeepConfig:
         "episode", "frames of an observation: of its episode only, or across as released",
         ("episode", "released"),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExplorationConfig(_Group):
+    """Epsilon-greedy acting."""
+
     epsilon: float = real(
         0.1, "probability of a random action; of deep agents, at the end", "[0, 1]"
     )
     epsilon_start: float = real(1.0, "epsilon of the first step", "[0, 1]")
     epsilon_steps: int = whole(1_000_000, "agent steps over which epsilon falls", "[1, inf)")
+
+
+@dataclass(frozen=True)
+class ProtocolConfig(_Group):
+    """The environments and their rules."""
+
     envs: int = whole(1, "environments stepped together", "[1, 512]")
-    # Protocol (Atari)
     sticky: float = real(
-        0.25, "Atari: chance that the emulator repeats the last action, a frame", "[0, 1)"
+        0.25, "Atari: chance that the emulator repeats the last action, per frame", "[0, 1)"
     )
     frame_skip: int = whole(5, "Atari: emulator frames of an agent step", "[1, 60]")
     max_frames: int = whole(
@@ -111,27 +166,95 @@ class DeepConfig:
         "stop", "Atari: within a skip, act on after the game is over", ("stop", "act")
     )
 
-    def __post_init__(self) -> None:
-        validate(self)
-        if self.bonus == "sr" and self.sr == "off":
-            raise BadInput("the bonus of the SR needs the SR: give --bonus off, or --sr on")
-        if self.replay // self.envs < 2 * self.history + 2:
+
+# The attribute of DQNConfig that holds each part.
+GROUPS: dict[str, type[_Group]] = {
+    "architecture": NetworkConfig,
+    "losses": LossConfig,
+    "rewards": RewardConfig,
+    "learning": LearningConfig,
+    "memory": ReplayConfig,
+    "exploration": ExplorationConfig,
+    "protocol": ProtocolConfig,
+}
+_GROUP_OF = {item.name: group for group, kind in GROUPS.items() for item in fields(kind)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, init=False)
+class DQNConfig:
+    """All settings of a deep agent: by part, and flat.
+
+    The defaults are the paper's DQN_e^MMC+SR; docs/deep.md says where they come from.
+
+    >>> config = DQNConfig(replay=5_000, norm=2)
+    >>> config.replay, config.memory.replay, config.architecture.norm
+    (5000, 5000, 2.0)
+    >>> config.replace(replay=9_000).replay
+    9000
+    """
+
+    variant: str = choice("paper", "the paper's text, or what the released code does", VARIANTS)
+    architecture: NetworkConfig = NetworkConfig()
+    losses: LossConfig = LossConfig()
+    rewards: RewardConfig = RewardConfig()
+    learning: LearningConfig = LearningConfig()
+    memory: ReplayConfig = ReplayConfig()
+    exploration: ExplorationConfig = ExplorationConfig()
+    protocol: ProtocolConfig = ProtocolConfig()
+
+    def __init__(self, *, variant: str = "paper", **settings: Any) -> None:
+        unknown = [name for name in settings if name not in _GROUP_OF]
+        if unknown:
+            raise TypeError(f"DQNConfig has no setting {unknown[0]!r}")
+        object.__setattr__(self, "variant", check_choice("variant", variant, VARIANTS))
+        for group, kind in GROUPS.items():
+            own = {name: value for name, value in settings.items() if _GROUP_OF[name] == group}
+            object.__setattr__(self, group, kind(**own))
+        self._check()
+
+    def _check(self) -> None:
+        """What no part can check alone."""
+        if self.rewards.bonus == "sr" and not self.architecture.sr:
             raise BadInput(
-                f"replay {self.replay} is too small for {self.envs} environments with "
-                f"{self.history} frames an observation"
+                f"the bonus of the SR needs the SR: give {named('bonus', 'off')}, or "
+                f"{named('sr', True)}"
             )
+        if self.lane_capacity < 2 * self.architecture.history + 2:
+            raise BadInput(
+                f"{named('replay', self.memory.replay)} is too small for {self.protocol.envs} "
+                f"environments with {self.architecture.history} frames per observation"
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        """A setting by its own name, whichever part it belongs to."""
+        if name not in _GROUP_OF:
+            raise AttributeError(f"DQNConfig has no setting {name!r}")
+        return getattr(object.__getattribute__(self, _GROUP_OF[name]), name)
 
     @property
     def lane_capacity(self) -> int:
-        return self.replay // self.envs
+        """Frames of the replay memory that each environment has."""
+        return self.memory.replay // self.protocol.envs
 
-    def added(self, bonus: float) -> float:
-        """What a bonus adds to the reward."""
-        return min(self.beta * bonus, self.bonus_limit)
+    def settings(self) -> dict[str, Any]:
+        """All settings in one flat mapping, in the order of `FIELDS`."""
+        flat: dict[str, Any] = {"variant": self.variant}
+        for group in GROUPS:
+            flat |= asdict(getattr(self, group))
+        return flat
+
+    def replace(self, **changes: Any) -> DQNConfig:
+        """The same with other values of some settings."""
+        return DQNConfig(**(self.settings() | changes))
 
     def describe(self) -> dict[str, Any]:
         """As plain data; an infinite norm becomes the word "inf"."""
-        return {k: "inf" if v == float("inf") else v for k, v in asdict(self).items()}
+        return {k: "inf" if v == float("inf") else v for k, v in self.settings().items()}
 
 
-FIELDS = {item.name: item for item in fields(DeepConfig)}
+FIELDS: dict[str, Field[Any]] = {
+    item.name: item
+    for kind in (DQNConfig, *GROUPS.values())
+    for item in fields(kind)  # type: ignore[arg-type]
+    if item.name not in GROUPS
+}

@@ -11,12 +11,11 @@ import numpy as np
 from torch.utils.flop_counter import FlopCounterMode
 
 from countless.agents.dqn.actor import Actor
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.bonus import make_exploration_bonus
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.learner import Learner
-from countless.agents.dqn.losses import compute_losses
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.plugged import plug_in
 from countless.agents.dqn.replay import FIRST, STEP, Replay
 from countless.envs.game import Game
 
@@ -44,57 +43,59 @@ class Cost:
         return self.update_flops / self.update_period / ASSUMED_FLOPS + waiting
 
 
-def measure_cost(game: Game, config: DeepConfig, device: Device, rounds: int = 2) -> Cost:
+def measure_cost(game: Game, config: DQNConfig, device: Device, rounds: int = 2) -> Cost:
     """Time each part of a step a few times; the best counts."""
-    spec = Spec(game.frame_shape, game.n_actions, game.pixels)
+    spec, learning = Spec(game.frame_shape, game.n_actions, game.pixels), config.learning
     learner = Learner(spec, config, device, 0)
     memory = random_replay(game, config)
     random = np.random.default_rng(0)
-    batch = memory.sample(config.batch, random)
-    tensors = learner.tensors(batch)
+    batch = memory.sample(learning.batch, random)
     with FlopCounterMode(display=False) as counter:
-        losses = compute_losses(learner.network, learner.target, tensors, config)
+        losses = learner.losses(batch)
         losses.total.backward()  # type: ignore[no-untyped-call]
 
     def forward() -> None:
         nonlocal losses
-        losses = compute_losses(learner.network, learner.target, learner.tensors(batch), config)
+        losses = learner.losses(batch)
 
     def backward() -> None:
         learner.optimiser.zero_grad(set_to_none=True)
         losses.total.backward(retain_graph=True)  # type: ignore[no-untyped-call]
 
-    game.reset()
-    period, stacks = config.update_period, batch.observations
+    bonus = make_exploration_bonus(config, spec, learner, 0)
+    actor = Actor(game, config.architecture.history, across=False)
+    actor.begin()
+
+    def give_bonuses() -> None:
+        for slot in range(bonus.batch):
+            bonus.observe([actor])
+            bonus.remember(0, slot, actor.stack)
+
+    period = learning.update_period
     forward()
     parts = {
         "environment": best_time(lambda: [game.step(0) for _ in range(20)], rounds) / 20,
-        "action": (1 - config.epsilon) * best_time(lambda: learner.greedy(stacks[:1]), 3 * rounds),
-        "replay": best_time(lambda: memory.sample(config.batch, random), 5 * rounds) / period,
+        "action": (1 - config.exploration.epsilon)
+        * best_time(lambda: learner.greedy(batch.s_tm1[:1]), 3 * rounds),
+        "replay": best_time(lambda: memory.sample(learning.batch, random), 5 * rounds) / period,
         "forward and losses": best_time(forward, rounds) / period,
         "backward": best_time(backward, rounds) / period,
         "optimiser": best_time(learner.optimiser.step, rounds) / period,
+        "bonus": best_time(give_bonuses, 3 * rounds) / bonus.batch,
     }
-    if config.bonus == "sr":
-        parts["bonus"] = best_time(lambda: learner.bonuses(stacks), rounds) / len(stacks)
-    plugged = plug_in(config, spec, device, 0)
-    if plugged is not None:
-        actor = Actor(game, config.history, across=False)
-        actor.begin()
-        parts["bonus"] = best_time(lambda: plugged.observe([actor]), 3 * rounds)
     return Cost(parts, float(counter.get_total_flops()), period)
 
 
-def random_replay(game: Game, config: DeepConfig, slots: int = 500) -> Replay:
+def random_replay(game: Game, config: DQNConfig, slots: int = 500) -> Replay:
     """A replay of random frames in short episodes."""
     random = np.random.default_rng(0)
-    replay = Replay(1, slots, game.frame_shape, game.dtype, config.history)
+    replay = Replay(1, slots, game.frame_shape, game.dtype, config.architecture.history)
     for i in range(slots):
         frame = random.integers(0, 256, game.frame_shape).astype(game.dtype)
         flags = STEP | (FIRST if i % EPISODE == 0 else 0)
         replay.append(0, frame, i % game.n_actions, 0.0, flags)
         if i % EPISODE == EPISODE - 1:
-            replay.finish(0, lambda extrinsic, intrinsic: extrinsic, config.gamma, 0.0)
+            replay.finish(0, lambda extrinsic, intrinsic: extrinsic, config.losses.gamma, 0.0)
     return replay
 
 

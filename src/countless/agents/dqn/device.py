@@ -7,8 +7,8 @@ import ctypes
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -98,11 +98,23 @@ class Device:
         return network.to(self.torch, memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
-def settle(threads: int) -> None:
-    """Prepare this process for learning on the CPU: its threads, and memory that is not given back.
+@contextmanager
+def torch_threads(threads: int) -> Iterator[None]:
+    """Let torch compute with that many threads within, and with as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    Gradients of some megabytes are freed and wanted again at every update. glibc would return
-    them to the system and fault them in anew; other C libraries are left alone.
+
+def tune_process(threads: int) -> None:
+    """Prepare a process of our own for learning on the CPU: a worker's, or the command line's.
+
+    It stays so: a library call must not do that to its caller, see `torch_threads`. Gradients of
+    some megabytes are freed and wanted again at every update. glibc would return them to the
+    system and fault them in again; other C libraries are left alone. No number depends on it.
     """
     torch.set_num_threads(threads)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None

@@ -10,83 +10,132 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, as_numpy
-from countless.agents.dqn.losses import Losses, Tensors, compute_losses, sr_bonus, total_reward
+from countless.agents.dqn.losses import (
+    Losses,
+    TransitionTensors,
+    compute_losses,
+    sr_bonus,
+    total_reward,
+)
 from countless.agents.dqn.network import Network, Spec
 from countless.agents.dqn.optimiser import CentredRMSProp
-from countless.agents.dqn.replay import Batch
+from countless.agents.dqn.replay import Transitions
 from countless.core.errors import CountlessError
 
 Floats = NDArray[np.float32]
+UPDATES_PER_CHECK = 32  # of losses on an accelerator, each with its batch: some 40 MB of Atari
 
 
 class NonFiniteLossError(CountlessError):
     """A loss that is no number: learning stops."""
 
-    def __init__(self, parts: dict[str, Tensor], batch: Batch) -> None:
+    def __init__(self, parts: dict[str, Tensor], batch: Transitions) -> None:
         shown = ", ".join(f"{name} {float(value):g}" for name, value in parts.items())
         super().__init__(f"a loss is not finite ({shown})")
         self.batch = batch
 
 
 @dataclass(frozen=True)
-class View:
+class NetworkOutput:
     """What the network says of one observation and action."""
 
-    q: Floats
-    prediction: Floats | None
+    q: Floats  # (A,)
+    prediction: Floats | None  # the next frame
+
+
+@dataclass(frozen=True)
+class _Unchecked:
+    """An update whose loss was not looked at yet."""
+
+    total: Tensor
+    parts: dict[str, Tensor]
+    batch: Transitions
 
 
 class Learner:
-    """Learns from batches; answers for values and bonuses."""
+    """Learns from batches; answers for values and for the SR bonus.
 
-    def __init__(self, spec: Spec, config: DeepConfig, device: Device, seed: int) -> None:
+    A loss that is not finite stops learning. To look at a loss is to wait for the device, so on an
+    accelerator losses are looked at every `updates_per_check` updates, on the CPU at each.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        config: DQNConfig,
+        device: Device,
+        seed: int,
+        updates_per_check: int | None = None,
+    ) -> None:
         self.config, self.device = config, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.network = Network(spec, config)
-            self.target = Network(spec, config)
+            self.network = Network(spec, config.architecture)
+            self.target = Network(spec, config.architecture)
         device.place(self.network)
         device.place(self.target)
         self.target.requires_grad_(False)
-        if config.initial_copy == "on":
+        learning = config.learning
+        if learning.initial_copy:
             self.copy_to_target()
         self.optimiser = CentredRMSProp(
             self.network.parameters(),
-            lr=config.learning_rate,
-            decay=config.rms_decay,
-            epsilon=config.rms_epsilon / config.batch**2,
+            lr=learning.learning_rate,
+            decay=learning.rms_decay,
+            epsilon=learning.rms_epsilon / learning.batch**2,
         )
         self._losses = device.compiled(compute_losses)
+        on_cpu = device.torch.type == "cpu"
+        self._updates_per_check = updates_per_check or (1 if on_cpu else UPDATES_PER_CHECK)
+        self._unchecked: list[_Unchecked] = []
 
-    def update(self, batch: Batch) -> dict[str, Tensor]:
+    def losses(self, batch: Transitions) -> Losses:
+        """The losses of a batch as things stand."""
+        losses: Losses = self._losses(
+            self.network,
+            self.target,
+            self.tensors(batch),
+            self.config.losses,
+            self.config.rewards,
+        )
+        return losses
+
+    def update(self, batch: Transitions) -> dict[str, Tensor]:
         """One step of the optimiser on a batch; the losses before it, by name."""
         with self.device.autocast():
-            losses: Losses = self._losses(
-                self.network, self.target, self.tensors(batch), self.config
-            )
+            losses = self.losses(batch)
         parts = loss_parts(losses)
-        if not torch.isfinite(losses.total):
-            raise NonFiniteLossError(parts, batch)
+        self._unchecked.append(_Unchecked(losses.total.detach(), parts, batch))
+        if len(self._unchecked) >= self._updates_per_check:
+            self.check_losses()
         self.optimiser.zero_grad(set_to_none=True)
         losses.total.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         return parts
 
-    def tensors(self, batch: Batch) -> Tensors:
+    def check_losses(self) -> None:
+        """Look at the losses since the last look; the first that is not finite is an error."""
+        unchecked, self._unchecked = self._unchecked, []
+        if not unchecked:
+            return
+        finite = torch.isfinite(torch.stack([one.total for one in unchecked])).tolist()
+        if not all(finite):
+            first = unchecked[finite.index(False)]
+            raise NonFiniteLossError(first.parts, first.batch)
+
+    def tensors(self, batch: Transitions) -> TransitionTensors:
         """A batch on the device."""
         move = self.device.tensor
-        return Tensors(
-            both=self.device.observations(
-                np.concatenate((batch.observations, batch.next_observations))
-            ),
-            next_frames=move(batch.next_observations[:, -1].astype(np.float32)),
-            actions=move(batch.actions),
-            extrinsic=move(batch.extrinsic),
-            intrinsic=move(batch.intrinsic),
-            returns=move(batch.returns),
-            done=move(batch.done.astype(np.float32)),
+        return TransitionTensors(
+            s=self.device.observations(np.concatenate((batch.s_tm1, batch.s_t))),
+            frame_t=move(batch.s_t[:, -1].astype(np.float32)),
+            a_tm1=move(batch.a_tm1),
+            r_t=move(batch.r_t),
+            r_int_t=move(batch.r_int_t),
+            g_tm1=move(batch.g_tm1),
+            terminal_t=move(batch.terminal_t.astype(np.float32)),
         )
 
     def copy_to_target(self) -> None:
@@ -96,16 +145,23 @@ class Learner:
     def greedy(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """The best actions (B,) of observations (B, history, ...)."""
         with self.device.autocast():
-            values = self.network.values(self.device.observations(observations))
-        actions: NDArray[np.int64] = values.argmax(1).cpu().numpy()
+            q = self.network.values(self.device.observations(observations))  # (B, A)
+        actions: NDArray[np.int64] = q.argmax(1).cpu().numpy()
         return actions
 
     @torch.inference_mode()
-    def bonuses(self, observations: NDArray[Any]) -> Floats:
-        """1 / ||psi(s)|| under the target network."""
+    def sr_bonuses(self, observations: NDArray[Any]) -> Floats:
+        """1 / ||psi(s)|| (B,) under the target network."""
         with self.device.autocast():
             norms = self.target.sr_norm(self.device.observations(observations))
         return as_numpy(sr_bonus(norms))
+
+    @torch.inference_mode()
+    def features(self, observations: NDArray[Any]) -> Floats:
+        """phi (B, D) of observations, as the values read it."""
+        with self.device.autocast():
+            _, phi = self.network.features(self.device.observations(observations))
+        return as_numpy(phi)
 
     @torch.inference_mode()
     def value_after(self, observations: NDArray[Any]) -> float:
@@ -113,32 +169,36 @@ class Learner:
         return float(self.target.values(self.device.observations(observations)).amax())
 
     @torch.inference_mode()
-    def look(self, observation: NDArray[Any], action: int) -> View:
-        """Values and the predicted next frame."""
-        seen = self.device.observations(observation[None])
-        _, phi = self.network.features(seen)
-        taken = torch.tensor([action], device=self.device.torch)
-        net = self.network
-        return View(
-            q=as_numpy(net.q(phi))[0],
-            prediction=as_numpy(net.predict(phi, taken))[0] if net.decoder is not None else None,
+    def output(self, observation: NDArray[Any], action: int) -> NetworkOutput:
+        """Values of one observation, and the predicted next frame after an action."""
+        network = self.network
+        _, phi = network.features(self.device.observations(observation[None]))  # (1, D)
+        a = torch.tensor([action], device=self.device.torch)
+        return NetworkOutput(
+            q=as_numpy(network.q(phi))[0],
+            prediction=as_numpy(network.predict(phi, a))[0]
+            if network.decoder is not None
+            else None,
         )
 
     def rewards(self, extrinsic: Floats, intrinsic: Floats) -> Floats:
         """What the values learn, from both rewards."""
-        total = total_reward(torch.from_numpy(extrinsic), torch.from_numpy(intrinsic), self.config)
-        return as_numpy(total)
+        return as_numpy(
+            total_reward(
+                torch.from_numpy(extrinsic), torch.from_numpy(intrinsic), self.config.rewards
+            )
+        )
 
     def tensors_to_keep(self) -> dict[str, dict[str, Tensor]]:
         """All that a checkpoint keeps, by file."""
-        moments = {}
+        averages = {}
         for name, weight in self.network.named_parameters():
             for key, value in self.optimiser.state[weight].items():
-                moments[f"{name}.{key}"] = value
+                averages[f"{name}.{key}"] = value
         return {
             "network": dict(self.network.state_dict()),
             "target": dict(self.target.state_dict()),
-            "optimiser": moments,
+            "optimiser": averages,
         }
 
     @torch.no_grad()
@@ -151,7 +211,7 @@ class Learner:
 
 
 def loss_parts(losses: Losses) -> dict[str, Tensor]:
-    """The parts of a loss by name, the mean value `q`, and the number of `active` features."""
+    """The parts of a loss by name, and the mean value `q`."""
     parts = {"td": losses.td, "sr": losses.sr, "reconstruction": losses.reconstruction}
-    named = {name: value.detach() for name, value in parts.items() if value is not None}
-    return named | {"q": losses.q, "active": losses.active}
+    found = {name: value.detach() for name, value in parts.items() if value is not None}
+    return found | {"q": losses.q}

@@ -5,6 +5,9 @@
     reconstruction  (predicted S_t+1 - S_t+1)^2, in grey levels
 
 each a mean over all elements, as in the released code, whose weights the paper prints.
+
+In the code the paper's (S_t, A_t, R_t+1, S_t+1) is (s_tm1, a_tm1, r_t, s_t), as in dqn_zoo. Shapes:
+B transitions, A actions, D features, H frames per observation.
 """
 
 from __future__ import annotations
@@ -16,40 +19,39 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.config import LossConfig, RewardConfig
 from countless.agents.dqn.network import TINY, Network
 
 
-class Tensors(NamedTuple):
-    """A batch on the device: frames (B, ...), the rest (B,), but for the observations."""
+class TransitionTensors(NamedTuple):
+    """A batch of transitions on the device."""
 
-    both: Tensor  # (2 B, history, ...): each S_t, then each S_t+1; one pass sees all of them
-    next_frames: Tensor  # the newest of each next observation, in its own units
-    actions: Tensor
-    extrinsic: Tensor
-    intrinsic: Tensor
-    returns: Tensor
-    done: Tensor
-
-    @property
-    def observations(self) -> Tensor:
-        return self.both[: len(self.actions)]
+    s: Tensor  # (2 B, H, ...): each s_tm1, then each s_t; the target sees them in one pass
+    frame_t: Tensor  # (B, ...): the newest frame of each s_t, in its own units
+    a_tm1: Tensor  # (B,)
+    r_t: Tensor  # (B,), the game's reward
+    r_int_t: Tensor  # (B,), the bonus of s_tm1
+    g_tm1: Tensor  # (B,), the Monte-Carlo return of both rewards from s_tm1 on
+    terminal_t: Tensor  # (B,), 1 where nothing follows s_t
 
     @property
-    def next_observations(self) -> Tensor:
-        return self.both[len(self.actions) :]
+    def s_tm1(self) -> Tensor:
+        return self.s[: len(self.a_tm1)]
+
+    @property
+    def s_t(self) -> Tensor:
+        return self.s[len(self.a_tm1) :]
 
 
 @dataclass(frozen=True)
 class Losses:
-    """What an update minimises, its parts, the mean value, and how many features are not zero."""
+    """What an update minimises, its parts, and the mean value."""
 
     total: Tensor
     td: Tensor
     sr: Tensor | None
     reconstruction: Tensor | None
     q: Tensor
-    active: Tensor
 
 
 def sr_bonus(norms: Tensor) -> Tensor:
@@ -57,64 +59,76 @@ def sr_bonus(norms: Tensor) -> Tensor:
     return 1.0 / norms.clamp_min(TINY)
 
 
-def total_reward(extrinsic: Tensor, intrinsic: Tensor, config: DeepConfig) -> Tensor:
+def total_reward(r_t: Tensor, r_int_t: Tensor, config: RewardConfig) -> Tensor:
     """What the values learn: the (clipped) reward plus beta times the bonus."""
-    reward = extrinsic.clamp(-1.0, 1.0) if config.clip_reward == "on" else extrinsic
+    reward = r_t.clamp(-1.0, 1.0) if config.clip_reward else r_t
     if config.bonus == "off":
         return reward
-    total = reward + (config.beta * intrinsic).clamp_max(config.bonus_limit)
-    return total.clamp(-1.0, 1.0) if config.clip_total == "on" else total
+    total = reward + (config.beta * r_int_t).clamp_max(config.bonus_limit)
+    return total.clamp(-1.0, 1.0) if config.clip_total else total
 
 
 @dataclass(frozen=True)
 class Targets:
     """What the target network says: no gradient flows through any of it."""
 
-    value: Tensor
-    sr: Tensor | None
-    intrinsic: Tensor
+    q_t: Tensor  # (B,), the largest value of s_t
+    psi_tm1: Tensor | None  # (B, D), what psi(s_tm1) should be
+    r_int_t: Tensor  # (B,)
 
 
 @torch.no_grad()
-def compute_targets(target: Network, batch: Tensors, config: DeepConfig) -> Targets:
-    """Bootstraps of q and psi at S_t+1; phi at S_t or S_t+1; the bonus, if evaluated anew."""
-    learns_sr = config.sr == "on" and config.w_sr > 0.0
-    anew = config.bonus == "sr" and config.bonus_from == "sampled"
-    now_too = anew or (learns_sr and config.sr_target == "current")
-    size = len(batch.actions) if now_too else 0
-    raws, phis = target.features(batch.both if now_too else batch.next_observations)
-    raw, raw_next, phi, phi_next = raws[:size], raws[size:], phis[:size], phis[size:]
-    intrinsic = batch.intrinsic
-    if anew:
-        fresh = sr_bonus(torch.linalg.vector_norm(target.psi(raw, phi), target.norm, 1))
-        intrinsic = torch.where(batch.intrinsic > 0.0, fresh, 0.0)  # steps that got none keep none
-    sr = None
+def compute_targets(
+    target: Network,
+    batch: TransitionTensors,
+    discount_t: Tensor,
+    config: LossConfig,
+    rewards: RewardConfig,
+) -> Targets:
+    """Bootstraps of q and psi at s_t; phi at s_tm1 or s_t; the bonus, if it is evaluated again."""
+    learns_sr = target.has_sr and config.w_sr > 0.0
+    needs_s_tm1 = rewards.bonus_when_sampled or (learns_sr and config.sr_target == "current")
+    size = len(batch.a_tm1) if needs_s_tm1 else 0
+    raw, phi = target.features(batch.s if needs_s_tm1 else batch.s_t)  # (2 B or B, D)
+    raw_tm1, raw_t = raw[:size], raw[size:]
+    phi_tm1, phi_t = phi[:size], phi[size:]
+    r_int_t = batch.r_int_t
+    if rewards.bonus_when_sampled:
+        norm_tm1 = torch.linalg.vector_norm(target.psi(raw_tm1, phi_tm1), target.norm, 1)  # (B,)
+        # Steps that got no bonus keep none.
+        r_int_t = torch.where(batch.r_int_t > 0.0, sr_bonus(norm_tm1), 0.0)
+    psi_tm1 = None
     if learns_sr:
-        start = phi if config.sr_target == "current" else phi_next
-        discounts = (config.gamma * (1.0 - batch.done)).unsqueeze(1)
-        sr = start + discounts * target.psi(raw_next, phi_next)
-    return Targets(target.q(phi_next).amax(1), sr, intrinsic)
+        first = phi_tm1 if config.sr_target == "current" else phi_t
+        psi_tm1 = first + discount_t.unsqueeze(1) * target.psi(raw_t, phi_t)
+    return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t)
 
 
-def compute_losses(network: Network, target: Network, batch: Tensors, config: DeepConfig) -> Losses:
+def compute_losses(
+    network: Network,
+    target: Network,
+    batch: TransitionTensors,
+    config: LossConfig,
+    rewards: RewardConfig,
+) -> Losses:
     """The weighted sum of the losses that the configuration asks for, and its parts."""
-    targets = compute_targets(target, batch, config)
-    raw, phi = network.features(batch.observations)
-    q = network.q(phi).gather(1, batch.actions.unsqueeze(1)).squeeze(1)
-    reward = total_reward(batch.extrinsic, targets.intrinsic, config)
-    delta = reward + config.gamma * (1.0 - batch.done) * targets.value - q
-    mixed = (1.0 - config.tau) * delta + config.tau * (batch.returns - q)
+    discount_t = config.gamma * (1.0 - batch.terminal_t)  # (B,)
+    targets = compute_targets(target, batch, discount_t, config, rewards)
+    raw_tm1, phi_tm1 = network.features(batch.s_tm1)  # (B, D)
+    q_tm1 = network.q(phi_tm1).gather(1, batch.a_tm1.unsqueeze(1)).squeeze(1)  # (B,)
+    reward_t = total_reward(batch.r_t, targets.r_int_t, rewards)
+    delta = reward_t + discount_t * targets.q_t - q_tm1
+    mixed = (1.0 - config.tau) * delta + config.tau * (batch.g_tm1 - q_tm1)
     td = td_loss(mixed, config.td_loss)
     total = config.w_td * td
     sr = reconstruction = None
-    if targets.sr is not None:
-        sr = F.mse_loss(network.psi(raw, phi), targets.sr)
+    if targets.psi_tm1 is not None:
+        sr = F.mse_loss(network.psi(raw_tm1, phi_tm1), targets.psi_tm1)
         total = total + config.w_sr * sr
     if network.decoder is not None and config.w_reconstruction > 0.0:
-        reconstruction = F.mse_loss(network.predict(phi, batch.actions), batch.next_frames)
+        reconstruction = F.mse_loss(network.predict(phi_tm1, batch.a_tm1), batch.frame_t)
         total = total + config.w_reconstruction * reconstruction
-    active = (raw.detach() > 0.0).sum(1).float().mean()
-    return Losses(total, td, sr, reconstruction, q.detach().mean(), active)
+    return Losses(total, td, sr, reconstruction, q_tm1.detach().mean())
 
 
 def td_loss(error: Tensor, kind: str) -> Tensor:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from countless.agents.dqn.config import DeepConfig
-from countless.core.errors import BadInput
+from countless.agents.dqn.config import NetworkConfig
+from countless.core.errors import BadInput, named
 
 TINY = 1e-12
 ATARI = (84, 84)
@@ -68,9 +68,9 @@ def choose_network(spec: Spec, wanted: str) -> str:
             return "nature" if wanted == "auto-nature" else "oh"
         return "small" if len(spec.frame_shape) == 2 else "mlp"
     if (SIZES[wanted].mirrored and not atari) or (wanted == "small" and len(spec.frame_shape) != 2):
-        told = " x ".join(map(str, spec.frame_shape))
+        shape = " x ".join(map(str, spec.frame_shape))
         raise BadInput(
-            f"network {wanted} does not fit frames of {told}; auto chooses one that does"
+            f"{named('network', wanted)} does not fit frames of {shape}; auto chooses one that does"
         )
     return wanted
 
@@ -78,24 +78,29 @@ def choose_network(spec: Spec, wanted: str) -> str:
 class Network(nn.Module):
     """phi, and what is read off it."""
 
-    def __init__(self, spec: Spec, config: DeepConfig) -> None:
+    def __init__(self, spec: Spec, config: NetworkConfig) -> None:
         super().__init__()
         sizes = SIZES[choose_network(spec, config.network)]
         self.spec, self.norm = spec, config.norm
-        self.normalised = config.normalise == "on"
+        self.normalised = config.normalise
         self.sr_reads_raw = config.sr_input == "raw"
         units = _scaled(sizes.features, config.width)
         heads = _scaled(sizes.heads, config.width)
         layers = _convolutions(spec, sizes, config)
         self.encoder = _encoder(spec, sizes, layers, config)
         self.q_head = nn.Linear(units, spec.actions)
-        self.sr_head = _sr_head(units, heads) if config.sr == "on" else None
+        self.sr_head = _sr_head(units, heads) if config.sr else None
         self.decoder = (
             Decoder(spec, (units, heads), layers if sizes.mirrored else (), config)
-            if config.reconstruction == "on"
+            if config.reconstruction
             else None
         )
         _initialise(self, sizes.xavier or self.normalised)
+
+    @property
+    def has_sr(self) -> bool:
+        """Whether psi is learned."""
+        return self.sr_head is not None
 
     def features(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """phi as the last layer gives it, and normalised: twice the same where that is off."""
@@ -143,13 +148,13 @@ class Decoder(nn.Module):
         spec: Spec,
         sizes: tuple[int, int],
         layers: tuple[Convolution, ...],
-        config: DeepConfig,
+        config: NetworkConfig,
     ) -> None:
         super().__init__()
         units, heads = sizes
         self.frame_shape = spec.frame_shape
-        self.factor_relu = config.factor_relu == "on"
-        self.relu = config.decoder_relu == "on"
+        self.factor_relu = config.factor_relu
+        self.relu = config.decoder_relu
         self.one = config.decoder_channels == "one" and bool(layers)
         self.factor = nn.Linear(units, heads)
         self.embedding = nn.Linear(spec.actions, heads)
@@ -221,7 +226,7 @@ def _scaled(units: int, width: float) -> int:
     return max(1, round(units * width))
 
 
-def _convolutions(spec: Spec, sizes: Sizes, config: DeepConfig) -> tuple[Convolution, ...]:
+def _convolutions(spec: Spec, sizes: Sizes, config: NetworkConfig) -> tuple[Convolution, ...]:
     layers: list[Convolution] = []
     shape: tuple[int, ...] = (config.history, *spec.frame_shape)
     for channels, kernel, stride, padding in sizes.convolutions:
@@ -233,7 +238,7 @@ def _convolutions(spec: Spec, sizes: Sizes, config: DeepConfig) -> tuple[Convolu
 
 
 def _encoder(
-    spec: Spec, sizes: Sizes, layers: tuple[Convolution, ...], config: DeepConfig
+    spec: Spec, sizes: Sizes, layers: tuple[Convolution, ...], config: NetworkConfig
 ) -> nn.Sequential:
     modules: list[nn.Module] = []
     for layer in layers:

@@ -24,16 +24,16 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Transitions: observations (B, history, ...), the rest (B,)."""
+class Transitions:
+    """A batch of B transitions, named as in dqn_zoo."""
 
-    observations: NDArray[Any]
-    next_observations: NDArray[Any]
-    actions: NDArray[np.int64]
-    extrinsic: Floats
-    intrinsic: Floats
-    returns: Floats
-    done: NDArray[np.bool_]
+    s_tm1: NDArray[Any]  # (B, history, ...)
+    s_t: NDArray[Any]  # (B, history, ...)
+    a_tm1: NDArray[np.int64]  # (B,)
+    r_t: Floats  # (B,), the game's reward
+    r_int_t: Floats  # (B,), the bonus of s_tm1
+    g_tm1: Floats  # (B,), the Monte-Carlo return of both rewards from s_tm1 on
+    terminal_t: NDArray[np.bool_]  # (B,), nothing follows s_t
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {item.name: getattr(self, item.name) for item in fields(self)}
@@ -94,7 +94,7 @@ class Replay:
         self.returns[lane, at] = discounted_returns(rewards, gamma, tail)
         self.opened[lane] = self.written[lane]
 
-    def sample(self, size: int, random: np.random.Generator) -> Batch:
+    def sample(self, size: int, random: np.random.Generator) -> Transitions:
         """`size` transitions, uniformly and with replacement from all that can be sampled."""
         low = self._lowest()
         sizes = (self._highest() - low).clip(0)
@@ -109,7 +109,7 @@ class Replay:
             missing = missing[(self.flags[lanes, slots % self.capacity] & STEP) == 0]
         return self.gather(lane, slot)
 
-    def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Batch:
+    def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Transitions:
         """The transitions at the given slots."""
         at = slot % self.capacity
         flags = self.flags[lane, at]
@@ -127,14 +127,14 @@ class Replay:
         else:
             frames[:, :-1][hidden] = 0
             frames, following = frames[:, :-1], frames[:, 1:]
-        return Batch(
-            observations=frames,
-            next_observations=following,
-            actions=self.actions[lane, at].astype(np.int64),
-            extrinsic=self.extrinsic[lane, at],
-            intrinsic=self.intrinsic[lane, at],
-            returns=self.returns[lane, at],
-            done=(flags & DONE) > 0,
+        return Transitions(
+            s_tm1=frames,
+            s_t=following,
+            a_tm1=self.actions[lane, at].astype(np.int64),
+            r_t=self.extrinsic[lane, at],
+            r_int_t=self.intrinsic[lane, at],
+            g_tm1=self.returns[lane, at],
+            terminal_t=(flags & DONE) > 0,
         )
 
     def can_sample(self) -> bool:

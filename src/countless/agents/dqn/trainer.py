@@ -1,4 +1,4 @@
-"""The loop: act, remember, learn. It yields what happened; who watches decides what to do with it.
+"""The loop: act, remember, learn. It yields a record of each step; consumers write and show them.
 
 Order of a step, as released: choose the action from S_t, act, remember, end the episode if it is
 over, update every `update_period` steps, copy the target every `target_period`.
@@ -15,19 +15,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from countless.agents.dqn.actor import Actor, Episode
-from countless.agents.dqn.bonus import WaitingRoom
-from countless.agents.dqn.config import DeepConfig
+from countless.agents.dqn.bonus import StepBonus, make_exploration_bonus
+from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device
+from countless.agents.dqn.features import FeatureHealth, measure_features
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.plugged import plug_in
 from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay
 from countless.core.seeding import derived_seed
 from countless.envs.game import Game
 
+UPDATES_PER_HEALTH = 500  # from one look at the features to the next
+OBSERVATIONS, BONUSES = 256, 64  # how many are looked at then
+
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedEpisode:
     """An episode that ended, and when."""
 
     episode: Episode
@@ -38,35 +41,41 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Moment:
+class StepRecord:
     """One turn of the loop: a step in each environment and what followed from it."""
 
     step: int  # agent steps so far, warm-up not counted
     frames: int  # emulator frames so far, warm-up not counted
     warm: int  # steps of the warm-up so far
     epsilon: float
-    finished: tuple[Finished, ...]
+    finished: tuple[FinishedEpisode, ...]
     losses: dict[str, Tensor] | None  # of the last update of this turn, by name
+    features: FeatureHealth | None = None  # every `UPDATES_PER_HEALTH` updates
+    collapsed: bool = False  # once, when the features are first seen to have collapsed
 
 
 class Trainer:
     """All that learning depends on, and how it goes on."""
 
-    def __init__(self, games: list[Game], config: DeepConfig, device: Device, seed: int) -> None:
-        game = games[0]
+    def __init__(self, games: list[Game], config: DQNConfig, device: Device, seed: int) -> None:
+        game, history = games[0], config.architecture.history
         self.config = config
         self.spec = Spec(game.frame_shape, game.n_actions, game.pixels)
         self.learner = Learner(self.spec, config, device, derived_seed(seed, "network") % 2**63)
         self.replay = Replay(
-            len(games), config.lane_capacity, game.frame_shape, game.dtype, config.history
+            len(games), config.lane_capacity, game.frame_shape, game.dtype, history
         )
-        self.actors = [Actor(game, config.history, config.stacks == "released") for game in games]
+        across = config.memory.stacks == "released"
+        self.actors = [Actor(game, history, across) for game in games]
         self.random = {
             name: np.random.Generator(np.random.PCG64(derived_seed(seed, name)))
             for name in ("actions", "replay")
         }
-        self.waiting = WaitingRoom(self.learner.bonuses, config.bonus_batch)
-        self.plugged = plug_in(config, self.spec, device, derived_seed(seed, "bonus") % 2**31)
+        self.bonus = make_exploration_bonus(
+            config, self.spec, self.learner, derived_seed(seed, "bonus") % 2**31
+        )
+        self._health_seed = derived_seed(seed, "features")
+        self._collapse_seen = False
         self.step = self.frames = self.warm = self.updates = self.episodes = 0
         for actor in self.actors:
             actor.begin()
@@ -74,49 +83,66 @@ class Trainer:
     @property
     def epsilon(self) -> float:
         """Falls linearly over the first `epsilon_steps` steps."""
-        c = self.config
+        c = self.config.exploration
         done = min(1.0, self.step / c.epsilon_steps)
         return c.epsilon_start + done * (c.epsilon - c.epsilon_start)
 
-    def turns(self, frames: int) -> Iterator[Moment]:
+    def turns(self, frames: int) -> Iterator[StepRecord]:
         """Go on until that many frames were played."""
         while self.frames < frames:
             yield self.turn()
+        self.learner.check_losses()
 
-    def turn(self) -> Moment:
+    def turn(self) -> StepRecord:
         """One step in every environment, and the updates that are due then."""
-        warm = self.warm < self.config.warmup
+        memory = self.config.memory
+        warm = self.warm < memory.warmup
         epsilon = 1.0 if warm else self.epsilon
         actions = self._choose(epsilon)
-        bonuses = None
-        if self.plugged is not None:
-            seen = self.plugged.observe(self.actors)  # the warm-up too: it learns from it
-            bonuses = seen if self._gives_bonus(warm) else None
+        self.bonus.observe(self.actors)
         finished = []
         for lane, actor in enumerate(self.actors):
-            bonus = None if bonuses is None else float(bonuses[lane])
-            over = self._play(lane, actor, int(actions[lane]), warm, bonus)
+            over = self._play(lane, actor, int(actions[lane]), warm)
             if over is not None:
                 finished.append(over)
-        losses = None
+        losses = features = None
         if warm:
             self.warm += len(self.actors)
-            if self.warm >= self.config.warmup and self.config.warmup_end == "reset":
+            if self.warm >= memory.warmup and memory.warmup_end == "reset":
                 for actor in self.actors:
                     actor.begin()
         else:
+            looked_at = self.updates // UPDATES_PER_HEALTH
             losses = self._learn()
-        return Moment(self.step, self.frames, self.warm, epsilon, tuple(finished), losses)
+            if self.updates // UPDATES_PER_HEALTH > looked_at:
+                features = self.feature_health()
+        collapsed = features is not None and features.collapsed and not self._collapse_seen
+        self._collapse_seen |= collapsed
+        return StepRecord(
+            self.step, self.frames, self.warm, epsilon, tuple(finished), losses, features, collapsed
+        )
 
-    def bonus_of(self, actor: Actor) -> float | None:
-        """What the bonus adds at the actor's observation as things stand; None without one."""
-        if self.config.bonus == "off":
+    def bonus_at(self, observation: NDArray[Any]) -> float | None:
+        """What the bonus adds at an observation as things stand; None without one."""
+        values = self.bonus.compute(observation[None])
+        return None if values is None else self.config.rewards.added(float(values[0]))
+
+    def feature_health(self) -> FeatureHealth | None:
+        """The features of observations drawn from the replay; None before there are any.
+
+        The draws have a generator of their own, made afresh each time: what is learned does not
+        depend on whether anyone looks.
+        """
+        if not self.replay.can_sample():
             return None
-        if self.plugged is None:
-            intrinsic = self.learner.bonuses(actor.stack[None])
-        else:
-            intrinsic = self.plugged.compute([actor])
-        return self.config.added(float(intrinsic[0]))
+        random = np.random.default_rng((self._health_seed, self.updates))
+        observations = self.replay.sample(OBSERVATIONS, random).s_tm1
+        values = self.bonus.compute(observations[:BONUSES])
+        rewards = self.config.rewards
+        added = None if values is None else [rewards.added(float(value)) for value in values]
+        return measure_features(
+            self.learner.features(observations), None if added is None else np.array(added)
+        )
 
     def _choose(self, epsilon: float) -> NDArray[np.int64]:
         """Epsilon-greedy; the network is asked only where it decides."""
@@ -128,66 +154,57 @@ class Trainer:
             actions[greedy] = self.learner.greedy(stacks)
         return actions
 
-    def _gives_bonus(self, warm: bool) -> bool:
-        return not warm or self.config.warmup_bonus == "on"
-
-    def _play(
-        self, lane: int, actor: Actor, action: int, warm: bool, bonus: float | None
-    ) -> Finished | None:
-        """Act in one environment and remember it; the SR bonus waits, any other is known."""
-        c = self.config
+    def _play(self, lane: int, actor: Actor, action: int, warm: bool) -> FinishedEpisode | None:
+        """Act in one environment and remember it."""
         before = actor.stack.copy()
         flags = STEP | (FIRST if actor.first else 0)
         step = actor.act(action)
-        cut = step.truncated and c.time_limit == "truncation"
+        cut = step.truncated and self.config.protocol.time_limit == "truncation"
         over = step.terminated or step.truncated
         if over and not cut:
             flags |= DONE
         slot = self.replay.append(lane, before[-1], action, step.reward, flags)
-        if bonus is not None:
-            self.replay.set_bonus(lane, slot, bonus)
-            actor.episode.bonus += c.added(bonus)
-        elif c.bonus == "sr" and self._gives_bonus(warm):
-            self.waiting.add(lane, slot, before)
-            if self.waiting.full:
-                self._flush()
+        if not warm or self.config.rewards.warmup_bonus:
+            self._store(self.bonus.remember(lane, slot, before))
         if not warm:
             self.frames += step.frames
         return self._end(lane, actor, cut, warm) if over else None
 
-    def _end(self, lane: int, actor: Actor, cut: bool, warm: bool) -> Finished:
-        c = self.config
-        self._flush()
+    def _end(self, lane: int, actor: Actor, cut: bool, warm: bool) -> FinishedEpisode:
+        self._store(self.bonus.flush())
         if not actor.across:
             self.replay.append(lane, actor.stack[-1], 0, 0.0, 0)
         tail = self.learner.value_after(actor.last_stack()[None]) if cut else 0.0
-        self.replay.finish(lane, self.learner.rewards, c.gamma, tail)
+        self.replay.finish(lane, self.learner.rewards, self.config.losses.gamma, tail)
         self.episodes += 1
         # An episode that began in the warm-up belongs to it.
         warm = warm or actor.episode.steps > self.step // len(self.actors) + 1
-        ended = Finished(
+        ended = FinishedEpisode(
             actor.episode, lane, self.step + (0 if warm else lane + 1), self.frames, warm
         )
         actor.begin()
         return ended
 
-    def _flush(self) -> None:
-        for lane, bonus in self.waiting.flush(self.replay):
-            episode = self.actors[lane].episode
-            episode.bonus += self.config.added(bonus)
-            episode.sr_norm += 1.0 / bonus
+    def _store(self, bonuses: list[StepBonus]) -> None:
+        """Bonuses that are now known: in the replay, and in the sums of their episodes."""
+        for bonus in bonuses:
+            self.replay.set_bonus(bonus.lane, bonus.slot, bonus.value)
+            episode = self.actors[bonus.lane].episode
+            episode.bonus += self.config.rewards.added(bonus.value)
+            episode.sr_norm += bonus.sr_norm
 
     def _learn(self) -> dict[str, Tensor] | None:
         """The updates and target copies that fall into the steps of this turn."""
+        learning = self.config.learning
         losses = None
         for _ in self.actors:
             self.step += 1
-            if self.step % self.config.update_period == 0 and self.replay.can_sample():
-                batch = self.replay.sample(self.config.batch, self.random["replay"])
+            if self.step % learning.update_period == 0 and self.replay.can_sample():
+                batch = self.replay.sample(learning.batch, self.random["replay"])
                 losses = self.learner.update(batch)
                 self.updates += 1
-            if self.step % self.config.target_period == 0:
-                self._flush()
+            if self.step % learning.target_period == 0:
+                self._store(self.bonus.flush())
                 self.learner.copy_to_target()
         return losses
 

@@ -48,10 +48,10 @@ def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Sc
         action = int(learner.greedy(actor.stack[None])[0])
         if random.random() < epsilon:
             action = int(random.integers(trainer.spec.actions))
-        view, bonus = learner.look(actor.stack, action), trainer.bonus_of(actor)
+        output, bonus = learner.output(actor.stack, action), trainer.bonus_at(actor.stack)
         step = actor.act(action)
-        prediction = None if view.prediction is None else _levels(view.prediction, trainer)
-        value, score = float(view.q.max()), actor.episode.score
+        prediction = None if output.prediction is None else _levels(output.prediction, trainer)
+        value, score = float(output.q.max()), actor.episode.score
         yield Scene(_screen(actor, trainer), prediction, value, bonus, score, i + 1)
         if step.terminated or step.truncated:
             actor.begin()
@@ -86,7 +86,7 @@ def write_video(
     """Write an MP4 of scenes; how many there were."""
     values: list[float] = []
     bonuses: list[float] = []
-    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as advance:
+    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as task:
         writer: cv2.VideoWriter | None = None
         for scene in scenes:
             values.append(scene.value)
@@ -97,7 +97,7 @@ def write_video(
                 writer = _open(path, picture, frames_per_second)
                 stack.callback(writer.release)  # stopped on the way, the video so far is whole
             writer.write(picture)
-            advance(1)
+            task.advance(1)
     return len(values)
 
 

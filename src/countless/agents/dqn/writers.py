@@ -1,4 +1,4 @@
-"""Who writes down what the loop yields: a line an episode, TensorBoard events."""
+"""Who writes down what the loop yields: one line per episode, TensorBoard events."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 import time
 from pathlib import Path
 
-from countless.agents.dqn.trainer import Finished, Moment
+from countless.agents.dqn.trainer import FinishedEpisode, StepRecord
 from countless.core.records import read_lines, write_text
 
 UPDATES_PER_EVENT = 100
 
 
 class EpisodeLog:
-    """`episodes.jsonl`: one JSON line an episode, flushed when it ends."""
+    """`episodes.jsonl`: one JSON line per episode, flushed when it ends."""
 
     def __init__(self, path: Path, keep_until: int) -> None:
         """Open for going on at step `keep_until`: what was logged after it is played again."""
@@ -25,7 +25,7 @@ class EpisodeLog:
     def close(self) -> None:
         self._file.close()
 
-    def add(self, ended: Finished) -> None:
+    def add(self, ended: FinishedEpisode) -> None:
         episode = ended.episode
         line = {
             "step": ended.step,
@@ -54,7 +54,7 @@ class Events:
     def close(self) -> None:
         self._writer.close()
 
-    def episode(self, ended: Finished) -> None:
+    def episode(self, ended: FinishedEpisode) -> None:
         episode = ended.episode
         self._add("charts/episodic_return", episode.score, ended.step)
         self._add("charts/episodic_length", episode.steps, ended.step)
@@ -63,19 +63,22 @@ class Events:
         if episode.sr_norm:
             self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
 
-    def update(self, updates: int, moment: Moment) -> None:
-        """Every hundredth update, or the turn in which it fell."""
+    def update(self, updates: int, record: StepRecord) -> None:
+        """Every hundredth update, or the turn in which it fell; features when they are measured."""
+        if record.features is not None:
+            for name, measured in record.features.describe().items():
+                if name != "of" and measured is not None:
+                    self._add(f"features/{name}", measured, record.step)
         due = updates // UPDATES_PER_EVENT > self._updates // UPDATES_PER_EVENT
         self._updates = updates
-        if not due or moment.losses is None:
+        if not due or record.losses is None:
             return
-        now, step = time.monotonic(), moment.step
-        told = {"td_loss": moment.losses["td"], "q_values": moment.losses["q"]} | moment.losses
-        for name, value in told.items():
-            if name not in ("q", "active"):
-                self._add(f"losses/{name}", float(value), step)
-        self._add("charts/active_features", float(moment.losses["active"]), step)
-        self._add("charts/epsilon", moment.epsilon, step)
+        now, step = time.monotonic(), record.step
+        losses = dict(record.losses)
+        losses |= {"td_loss": losses["td"], "q_values": losses.pop("q")}
+        for name, value in losses.items():
+            self._add(f"losses/{name}", float(value), step)
+        self._add("charts/epsilon", record.epsilon, step)
         self._add("charts/SPS", (step - self._step) / max(now - self._then, 1e-9), step)
         self._then, self._step = now, step
 

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.agents.tabular import TABULAR_AGENTS
 from countless.agents.tabular.agent import TabularAgent, kernel_case, resolve
@@ -21,7 +22,16 @@ Progress = Callable[[int], None]
 STATE, SLOT, REWARD, NORM, VALUE = range(5)  # the last axis of a trace
 CHUNK_STEPS = 4_000_000
 CHUNK_PLANNED = 2_000_000  # divided by |S|, for agents that plan at every step
+CHUNK_TRACED = 250_000  # where every step is written down: 10 MB
 NO_TRACE = np.empty((0, 0, 5))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Where `simulate` puts the reward collected so far: after `steps[k]` steps, `values[:, :, k]`."""
+
+    steps: NDArray[np.int64]
+    values: Returns  # (agents, runs, len(steps))
 
 
 def thread_count() -> int:
@@ -65,11 +75,13 @@ def simulate(
     threads: int | None = None,
     chunk_steps: int | None = None,
     progress: Progress | None = None,
+    curves: Curves | None = None,
 ) -> Returns:
     """Undiscounted returns (agents, runs) of `steps` steps each.
 
     All agents must be of one kind and agree in everything but their real-valued parameters, as
-    the settings of a sweep do. `progress` is called with the number of steps just done.
+    the settings of a sweep do. `progress` is called with the number of steps just done. `curves`
+    is filled with the reward collected so far in each run, at the steps that it names.
 
     >>> from countless.agents.tabular.sarsa_sr import SarsaSR
     >>> from countless.envs import make_mdp
@@ -80,7 +92,9 @@ def simulate(
     kernel = prepare_kernel(agents, mdp, steps, seed, rng)
     returns = np.zeros((len(agents), runs))
     chunk = chunk_steps or (CHUNK_PLANNED // mdp.n_states if kernel.plans else CHUNK_STEPS)
-    work = _Work(kernel, returns, steps, first_run, chunk, progress or (lambda done: None))
+    if curves is not None:
+        chunk = min(chunk, CHUNK_TRACED)
+    work = _Work(kernel, returns, steps, first_run, chunk, progress or (lambda done: None), curves)
     threads = threads or thread_count()
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -121,10 +135,13 @@ def trace_runs(
     return trace
 
 
-def compile_kernels(agents: Sequence[TabularAgent], mdp: MDP, rng: str) -> None:
+def compile_kernels(
+    agents: Sequence[TabularAgent], mdp: MDP, rng: str, traced: bool = False
+) -> None:
     """Compile what `simulate` will call, so that a clock started after it times only the work."""
+    trace = np.zeros((1, 1, 5)) if traced else NO_TRACE
     kernel = prepare_kernel(agents[:1], mdp, 1, 0, rng)
-    kernel.call(slice(0, 1), np.zeros((1, 1)), 0, NO_TRACE)
+    kernel.call(slice(0, 1), np.zeros((1, 1)), 0, trace)
 
 
 @dataclass
@@ -137,6 +154,7 @@ class _Work:
     first_run: int
     chunk_steps: int
     progress: Progress
+    curves: Curves | None = None
 
     def __post_init__(self) -> None:
         self.stop = threading.Event()
@@ -161,11 +179,23 @@ class _Work:
                 if self.stop.is_set():
                     return
                 part = self.returns[settings, cut]
-                self.kernel.call(settings, part, self.first_run + cut.start, NO_TRACE)
+                if self.curves is None:
+                    self.kernel.call(settings, part, self.first_run + cut.start, NO_TRACE)
+                else:
+                    self._trace(settings, cut, self.curves)
                 with self.lock:
                     self.progress(part.size * self.steps)
 
         return work
+
+    def _trace(self, settings: slice, cut: slice, curves: Curves) -> None:
+        """One setting at a time: a trace has no axis for settings."""
+        trace = np.zeros((cut.stop - cut.start, self.steps, 5))
+        for i in range(settings.start, settings.stop):
+            one, first = slice(i, i + 1), self.first_run + cut.start
+            self.kernel.call(one, self.returns[one, cut], first, trace)
+            reward_so_far = trace[:, :, REWARD].cumsum(axis=1)
+            curves.values[i, cut] = reward_so_far[:, curves.steps - 1]
 
 
 def _work_off(pool: ThreadPoolExecutor, pieces: Iterator[Callable[[], None]], ahead: int) -> None:

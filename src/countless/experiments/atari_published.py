@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from countless.core.parameters import settings_label
-
 GAMES = ("Freeway", "Gravitar", "MontezumaRevenge", "PrivateEye", "Solaris", "Venture")
 
 Score = tuple[float, float | None]
@@ -20,11 +18,6 @@ class Column:
     agent: str
     parameters: dict[str, Any] = field(default_factory=dict)
     paper: dict[str, Score] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> str:
-        """The same that `countless run` takes: runs are shared."""
-        return settings_label(self.agent, settings=self.parameters)
 
 
 def _scores(*scores: Score | None) -> dict[str, Score]:
@@ -59,7 +52,7 @@ SR_L2 = Column(
 )  # fmt: skip
 NO_RECONSTRUCTION = Column(
     "without reconstruction", "dqn-mmc-sr",
-    {"reconstruction": "off"}, {"MontezumaRevenge": (100.0, 200.0)},
+    {"reconstruction": False}, {"MontezumaRevenge": (100.0, 200.0)},
 )  # fmt: skip
 NO_BONUS = Column(
     "without SR and bonus", "dqn-mmc-sr",

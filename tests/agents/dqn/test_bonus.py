@@ -80,8 +80,8 @@ def test_killed_and_resumed_is_never_killed(agent, tmp_path):
     run(second, 120)
     for name, array in whole.replay.arrays().items():
         np.testing.assert_array_equal(array, second.replay.arrays()[name])
-    for name, array in whole.plugged.get_state().items():
-        np.testing.assert_array_equal(array, second.plugged.get_state()[name])
+    for name, array in whole.bonus.get_state().items():
+        np.testing.assert_array_equal(array, second.bonus.get_state()[name])
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ def test_a_bonus_of_ones_own_by_name(monkeypatch):
             return KIND
 
     monkeypatch.setattr(registry, "_entry_points", lambda: {"mine": Point()})
-    trainer = make("dqn-mmc", bonus="mine", warmup_bonus="on", env="CartPole-v1")
+    trainer = make("dqn-mmc", bonus="mine", warmup_bonus=True, env="CartPole-v1")
     run(trainer, 30)
     assert (trainer.replay.intrinsic[0, : int(trainer.replay.opened[0]) - 1].max()) == 3.0
-    assert sum(trainer.plugged.bonus.starts) == trainer.episodes + 1
+    assert sum(trainer.bonus.bonus.starts) == trainer.episodes + 1
 
 
 def test_bonuses_that_do_not_fit():

@@ -1,0 +1,46 @@
+"""What a person sees: tables on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from countless.analysis.tables import Table
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Exactly one JSON document on stdout."""
+    sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+
+
+def console() -> Console:
+    """Stdout; wide enough for any table where it is not a terminal."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+def print_table(table: Table) -> None:
+    shown = RichTable(box=box.SIMPLE_HEAD)
+    for i, column in enumerate(table.columns):
+        label = i < table.labels
+        shown.add_column(column, justify="left" if label else "right", no_wrap=not label)
+    for row in table.texts():
+        shown.add_row(*(escape(cell) for cell in row))
+    out = console()
+    out.print(table.title, style="bold", markup=False)
+    # In a narrow terminal long lines go on in the next one: no column is left out.
+    whole = out.measure(shown, options=out.options.update(width=1_000)).maximum
+    out.width = max(whole, out.width)
+    out.print(shown)
+    if table.note:
+        print_text(table.note)
+
+
+def print_text(text: str) -> None:
+    console().print(text, markup=False, soft_wrap=not sys.stdout.isatty())

@@ -1,0 +1,72 @@
+"""countless status [FOLDER]."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from countless.analysis.tables import Table
+from countless.cli.output import print_json, print_table, print_text
+from countless.core.records import read_json
+from countless.runs.store import STATES, StoredJob, stored_jobs
+
+
+def command(arguments: argparse.Namespace) -> None:
+    folder = Path(arguments.folder)
+    jobs = [describe(job, folder) for job in stored_jobs(folder)]
+    counts = Counter(job["state"] for job in jobs)
+    if arguments.json:
+        print_json({"folder": str(folder), "jobs": jobs, "states": dict(counts)})
+        return
+    if not jobs:
+        print_text(f"{folder} holds no jobs; `countless run AGENT ENV --out {folder}` makes one")
+        return
+    columns = ("job", "state", "seed", "done", "of", "unit", "mean return")
+    names = ("folder", "state", "seed", "done", "of", "unit", "mean_return")
+    rows = tuple(tuple(job[name] for name in names) for job in jobs)
+    note = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
+    print_table(Table(f"Jobs in {folder}", columns, rows, labels=2, note=note))
+
+
+def describe(job: StoredJob, root: Path) -> dict[str, Any]:
+    """A job in one line."""
+    assert job.folder is not None
+    state = job.state
+    done, of, unit = _progress(job)
+    returns = np.empty(0)
+    if job.records is not None and "return" in job.records.column_names:
+        returns = job.records["return"].to_numpy()
+    if job.about.get("engine") == "dqn":
+        returns = returns[-100:]
+    return {
+        "folder": str(job.folder.relative_to(root)) if job.folder != root else job.folder.name,
+        "state": state,
+        "agent": job.about.get("agent"),
+        "env": job.about.get("env"),
+        "seed": job.about.get("seed"),
+        "done": done,
+        "of": of,
+        "unit": unit,
+        "mean_return": float(returns.mean()) if len(returns) else None,
+        "seconds": job.seconds,
+        "command": job.about.get("command"),
+        "date": job.about.get("date"),
+    }
+
+
+def _progress(job: StoredJob) -> tuple[int | None, int | None, str]:
+    """How much is done, of how much, in which unit."""
+    assert job.folder is not None
+    budget = job.about.get("budget", {})
+    rows = 0 if job.records is None else len(job.records)
+    if job.about.get("engine") == "dqn":
+        reached = job.finished or read_json(job.folder / "progress.json") or {}
+        return int(reached.get("frames", 0)), budget.get("frames"), "frames"
+    if job.about.get("engine") == "tabular":
+        settings = len(job.about["identity"]["settings"])
+        return rows, settings * budget["runs"], "runs"
+    return rows, rows if job.finished else None, "rows"

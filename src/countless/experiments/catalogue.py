@@ -1,0 +1,45 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from countless.core.errors import unknown_name
+from countless.experiments import (
+    atari_table,
+    figure2,
+    more_mdps,
+    table1,
+    table2,
+    table5,
+    table6,
+    theorem1,
+)
+from countless.experiments.experiment import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        table1.EXPERIMENT,
+        table2.EXPERIMENT,
+        table5.EXPERIMENT,
+        table6.EXPERIMENT,
+        figure2.EXPERIMENT,
+        theorem1.EXPERIMENT,
+        more_mdps.EXPERIMENT,
+        atari_table.TABLE_3,
+        atari_table.TABLE_4,
+        atari_table.ABLATIONS,
+    )
+}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "tabular": tuple(name for name, e in EXPERIMENTS.items() if e.engine == "tabular"),
+    "deep": tuple(name for name, e in EXPERIMENTS.items() if e.engine == "dqn"),
+}
+
+
+def members(name: str) -> list[Experiment]:
+    """The experiments that `name` stands for: itself, or those of a group."""
+    if name in GROUPS:
+        return [EXPERIMENTS[member] for member in GROUPS[name]]
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, [*EXPERIMENTS, *GROUPS])
+    return [EXPERIMENTS[name]]

@@ -1,0 +1,207 @@
+"""What an experiment is: jobs, published numbers, and how their records are shown.
+
+An experiment only lists jobs and renders records. The engine runs the jobs, the store keeps them, and
+two experiments that list the same job share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.analysis.tables import Table
+from countless.core.errors import CountlessError
+from countless.core.records import ensure_folder, read_json, write_json
+from countless.runs.engine import LocalEngine
+from countless.runs.job import Job, job_id
+from countless.runs.result import Curve, Result
+from countless.runs.store import Store, StoredJob
+
+Returns = NDArray[np.float64]
+FOLDER = "experiments"  # of a store: the plan and the figures of each
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much of an experiment to run: tabular ones have runs and a seed, deep ones the rest."""
+
+    runs: int = 10_000
+    seed: int = 0
+    scale: str = "smoke"
+    games: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+
+
+class Records:
+    """The records of the jobs of an experiment, by job."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._found: dict[str, StoredJob] = {}
+
+    def find(self, job: Job) -> StoredJob | None:
+        """A finished job, or None."""
+        key = job_id(job)
+        if key not in self._found:
+            found = self._store.find(job)
+            if found is None:
+                return None
+            self._found[key] = found
+        return self._found[key]
+
+    def __getitem__(self, job: Job) -> StoredJob:
+        found = self.find(job)
+        if found is None:
+            raise CountlessError(
+                f"{self._store.folder} lacks {job.label}; run the experiment again to complete it"
+            )
+        return found
+
+    def returns(self, job: Job) -> Returns:
+        """(settings, runs) of a tabular job."""
+        return np.array([group.returns for group in Result([self[job]]).groups])
+
+    def curve(self, job: Job) -> Curve | None:
+        """The learning curves of the runs of a job."""
+        return Result([self[job]]).group.curve
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing on disk, as PNG and SVG with the same stem."""
+
+    stem: Path
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A finished experiment, ready to be printed or put into the report."""
+
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    words: tuple[str, ...] = ()
+    seeds: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure.
+
+    `jobs` yields lists of jobs; a later list may depend on the records of those before. `render`
+    shows the records; it may draw figures into the folder that it is given.
+    """
+
+    name: str
+    summary: str
+    title: str
+    engine: str  # "tabular" or "dqn": which part of a plan it heeds
+    jobs: Callable[[Plan, Records], Iterator[Sequence[Job]]]
+    render: Callable[[Plan, Records, Path], Section]
+    minutes: float = 1.0  # about, with the default plan, on two cores
+    games: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment with what it shows, and what made it."""
+
+    experiment: Experiment
+    section: Section
+    made: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        section = self.section
+        return {
+            "name": self.experiment.name,
+            "title": self.experiment.title,
+            "tables": [table.to_json() for table in section.tables],
+            "figures": [
+                {"png": f"{f.stem}.png", "svg": f"{f.stem}.svg", "caption": f.caption}
+                for f in section.figures
+            ],
+            "words": section.words,
+            "made": self.made,
+        }
+
+
+def command_of(experiment: Experiment, plan: Plan) -> str:
+    """The command that runs the experiment by this plan."""
+    words = ["countless", "reproduce", experiment.name]
+    if experiment.engine == "tabular":
+        words += ["--runs", str(plan.runs), "--seed", str(plan.seed)]
+    else:
+        words += ["--scale", plan.scale, "--games", *plan.games]
+        words += ["--seeds", *map(str, plan.seeds)]
+    return " ".join(words)
+
+
+def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) -> Finished:
+    """Run what is missing, write down the plan, and show it."""
+    store = Store(results, command_of(experiment, plan))
+    records = Records(store)
+    folders: list[str] = []
+    for jobs in experiment.jobs(plan, records):
+        engine.run(jobs, store)
+        folders += [str(place.name) for job in jobs if (place := store.place(job)) is not None]
+    place = ensure_folder(results / FOLDER / experiment.name)
+    kept = read_json(place / "plan.json") or {}
+    told = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
+    content = {"plan": told, "jobs": list(dict.fromkeys(folders))}
+    if {name: kept.get(name) for name in content} != content:
+        write_json(place / "plan.json", content)
+    return show(experiment, results)
+
+
+def is_planned(experiment: Experiment, results: Path) -> bool:
+    """Whether the experiment was run to its end in a folder of results."""
+    return (results / FOLDER / experiment.name / "plan.json").is_file()
+
+
+def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
+    """The folders of the jobs behind an experiment."""
+    kept = read_json(results / FOLDER / experiment.name / "plan.json") or {}
+    return [str(folder) for folder in kept.get("jobs", [])]
+
+
+def show(experiment: Experiment, results: Path) -> Finished:
+    """Render what was run to its end."""
+    place = results / FOLDER / experiment.name
+    kept = read_json(place / "plan.json")
+    if kept is None:
+        raise CountlessError(
+            f"{place} holds no finished results; make them with "
+            f"`countless reproduce {experiment.name}`"
+        )
+    told = dict(kept["plan"])
+    plan = Plan(**told | {"games": tuple(told["games"]), "seeds": tuple(told["seeds"])})
+    command = command_of(experiment, plan)
+    store = Store(results, command)
+    section = experiment.render(plan, Records(store), place)
+    return Finished(experiment, section, _made(command, results, kept["jobs"], section, plan))
+
+
+def _made(
+    command: str, results: Path, folders: Sequence[str], section: Section, plan: Plan
+) -> dict[str, Any]:
+    """What made the records: from the records themselves, so that showing them changes nothing."""
+    abouts = [read_json(results / folder / "job.json") or {} for folder in folders]
+    ends = [read_json(results / folder / "finished.json") or {} for folder in folders]
+    dates = sorted(about["date"] for about in abouts if "date" in about)
+    latest = max(abouts, key=lambda about: about.get("date", ""), default={})
+    return {
+        "command": command,
+        "jobs": len(folders),
+        "seconds": round(sum(float(end.get("seconds", 0.0)) for end in ends), 1),
+        "seeds": section.seeds or str(plan.seed),
+        "first": dates[0] if dates else None,
+        "last": dates[-1] if dates else None,
+        "versions": latest.get("versions", {}),
+        "commit": latest.get("commit"),
+        "machine": latest.get("machine"),
+    }

@@ -1,0 +1,351 @@
+"""Jobs of deep agents: one agent, one environment, one seed; they go on from their checkpoint."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from countless.agents.catalogue import agent_entry
+from countless.agents.dqn import checkpoint
+from countless.agents.dqn.agents import FRAMES, make_config
+from countless.agents.dqn.config import DQNConfig
+from countless.agents.dqn.device import Device, make_device, torch_threads, tune_process
+from countless.agents.dqn.learner import NonFiniteLossError
+from countless.agents.dqn.replay import bytes_needed
+from countless.agents.dqn.trainer import Trainer
+from countless.agents.dqn.writers import EpisodeLog, Events
+from countless.core.errors import BadInput, CountlessError, named
+from countless.core.memory import available_memory
+from countless.core.parameters import check_count
+from countless.core.records import ensure_folder, read_json, read_lines, write_table
+from countless.core.seeding import check_seed, derived_seed
+from countless.envs.atari import PROTOCOL
+from countless.envs.catalog import make_mdp
+from countless.envs.game import Game
+from countless.envs.games import make_game, means_atari, one_name
+from countless.runs.dqn_progress import ProgressNotes
+from countless.runs.job import Execution, Outcome, Stopped, as_columns
+from countless.runs.stopwatch import Stopwatch
+from countless.runs.store import about_records
+
+if TYPE_CHECKING:
+    import pyarrow
+
+COLLAPSED = (
+    "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
+    "everywhere (docs/deep.md)"
+)
+HEADROOM = 1.5e9  # bytes for the network and its activations
+
+
+@dataclass(frozen=True)
+class DqnJob:
+    """All but `frames` and `save_every` decides its bits."""
+
+    engine: ClassVar[str] = "dqn"
+    agent: str
+    env: str
+    config: DQNConfig
+    seed: int
+    frames: int
+    device: Device = field(default_factory=Device)
+    threads: int = 1
+    save_every: float = 600.0  # seconds from one checkpoint to the next
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_count("frames", self.frames)
+        check_count("threads", self.threads, 4096)
+
+    @property
+    def label(self) -> str:
+        return f"{self.agent} in {self.env}, seed {self.seed}"
+
+    @property
+    def units(self) -> int:
+        """Frames; those of the warm-up, which the budget does not count, among them."""
+        return self.frames + self.config.warmup * self.frames_per_step
+
+    @property
+    def frames_per_step(self) -> int:
+        """The emulator's; anywhere else a step is a frame."""
+        return int(self.config.protocol.frame_skip) if means_atari(self.env) else 1
+
+    def identity(self) -> dict[str, Any]:
+        mdp = {"mdp": make_mdp(self.env).fingerprint} if self.env.endswith(".mdp") else {}
+        return {
+            "engine": self.engine,
+            "bits": agent_entry(self.agent).bits,
+            "agent": self.agent,
+            "env": self.env,
+            **mdp,
+            "seed": self.seed,
+            "device": self.device.name.partition(":")[0],
+            "threads": self.threads,
+            "precision": self.device.precision,
+            "compile": self.device.compile,
+            "config": self.config.describe(),
+        }
+
+    def budget(self) -> dict[str, Any]:
+        return {"frames": self.frames}
+
+    def is_met_by(self, finished: Mapping[str, Any]) -> bool:
+        return int(finished.get("frames", 0)) >= self.frames
+
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        return True  # one file, which is there or not
+
+    def select(self, records: pyarrow.Table) -> pyarrow.Table:
+        """The episodes that ended within the budget."""
+        import pyarrow.compute
+
+        return records.filter(pyarrow.compute.field("frames") <= self.frames)
+
+    def check(self, folder: Path | None) -> None:
+        """The memory and the disk that it takes, and a replay that holds whole episodes."""
+        game = make_games(self, 1)[0]
+        _check_memory(game, self.config)
+        _check_episodes_fit(self)
+        if folder is not None:
+            _check_disk(folder, game, self.config)
+            finished = read_json(folder / "finished.json")
+            if finished is not None and checkpoint.find(folder / "checkpoint") is None:
+                raise BadInput(
+                    f"{folder} holds a run of {finished['frames']:,} frames, but no checkpoint to go "
+                    f"on from; give another folder with {named('out')}, or remove this one to start "
+                    "afresh"
+                )
+
+    def execute(self, folder: Path | None, execution: Execution) -> Outcome:
+        """Play and learn until the frames are reached; all of it stays in the folder."""
+        assert folder is not None, "a deep run needs a folder for its checkpoints"
+        if execution.own_process:
+            tune_process(self.threads)
+        with torch_threads(self.threads):
+            return _Work(self, folder, execution).finish()
+
+
+def make_job(
+    agent: str,
+    env: str,
+    *,
+    seed: int = 0,
+    frames: int | None = None,
+    scale: str = "paper",
+    device: str = "auto",
+    precision: str = "float32",
+    compile: bool = False,
+    threads: int = 1,
+    parameters: Mapping[str, Any] | None = None,
+) -> DqnJob:
+    """A job by name; frames not given are the scale's."""
+    config = make_config(agent, scale=scale, parameters=parameters)
+    frames = FRAMES[scale] if frames is None else frames
+    place = make_device(device, precision, compile)
+    return DqnJob(agent, one_name(env), config, check_seed(seed), frames, place, threads)
+
+
+def read_config(described: Mapping[str, Any]) -> DQNConfig:
+    """A configuration from what `describe` made of it."""
+    return DQNConfig(**as_columns(described))
+
+
+def make_games(job: DqnJob, count: int) -> list[Game]:
+    """The first `count` of the job's environments, each with a seed of its own."""
+    protocol = {name: getattr(job.config, name) for name in PROTOCOL}
+    return [
+        make_game(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
+        for i in range(count)
+    ]
+
+
+def make_trainer(job: DqnJob) -> Trainer:
+    """The agent and its environments, at the beginning."""
+    return Trainer(make_games(job, job.config.envs), job.config, job.device, job.seed)
+
+
+class _Work:
+    """The execution of a deep job in its folder."""
+
+    def __init__(self, job: DqnJob, folder: Path, execution: Execution) -> None:
+        self.job, self.folder, self.execution = job, folder, execution
+        self.watch = Stopwatch(folder)
+        self.about = about_records(read_json(folder / "job.json") or {})
+        (folder / "finished.json").unlink(missing_ok=True)  # this budget is not met yet
+        ensure_folder(folder / "records")
+
+    def finish(self) -> Outcome:
+        job = self.job
+        trainer = make_trainer(job)
+        kept = checkpoint.find(self.folder / "checkpoint")
+        if kept is not None:
+            checkpoint.load(kept, trainer)
+        first = trainer.step
+        with (
+            closing(EpisodeLog(self.folder / "episodes.jsonl", keep_until=first)) as log,
+            closing(Events(self.folder / "events", first, trainer.updates)) as events,
+        ):
+            notes = ProgressNotes(job.frames_per_step, trainer, log.scores, self.execution.task)
+            self._learn(trainer, log, events, notes)
+        finished = {
+            "frames": job.frames,
+            "step": trainer.step,
+            "seconds": self.watch.total,
+            "steps_per_second": notes.steps_per_second,
+            "features": None if (health := trainer.feature_health()) is None else health.describe(),
+        }
+        return Outcome(job.select(self._write_records()), None, finished)
+
+    def _learn(
+        self, trainer: Trainer, log: EpisodeLog, events: Events, notes: ProgressNotes
+    ) -> None:
+        saved = time.monotonic()
+        try:
+            for record in trainer.turns(self.job.frames):
+                for ended in record.finished:
+                    if not ended.warmup:
+                        log.add(ended)
+                        events.episode(ended)
+                if record.losses is not None:
+                    events.update(trainer.updates, record)
+                notes.look(record)
+                if record.collapsed:
+                    self.execution.task.warn(COLLAPSED.format(self.job.label))
+                if self.execution.stop():
+                    self._save(trainer)
+                    raise Stopped
+                if time.monotonic() - saved > self.job.save_every:
+                    self._save(trainer)
+                    saved = time.monotonic()
+        except NonFiniteLossError as error:
+            path = self.folder / "nonfinite_batch.npz"
+            np.savez(path, **error.batch.arrays())  # type: ignore[arg-type]
+            raise CountlessError(
+                f"{error} at step {trainer.step}; the batch is in {path}"
+            ) from None
+        notes.end()
+        self._save(trainer)
+
+    def _save(self, trainer: Trainer) -> None:
+        checkpoint.save(self.folder / "checkpoint", trainer)
+        self._write_records()
+        self.watch.save(frames=trainer.frames)
+
+    def _write_records(self) -> pyarrow.Table:
+        table = episode_table(self.job, read_lines(self.folder / "episodes.jsonl"))
+        write_table(self.folder / "records" / "episodes.parquet", table, self.about)
+        return table
+
+
+def episode_table(job: DqnJob, episodes: list[dict[str, Any]]) -> pyarrow.Table:
+    """One row per episode: agent, environment, seed and every parameter as columns, and the return."""
+    import pyarrow
+
+    shared = {"agent": job.agent, "env": job.env, "seed": job.seed}
+    columns = {name: pyarrow.repeat(value, len(episodes)) for name, value in shared.items()}
+    for name, value in as_columns(job.config.describe()).items():
+        columns[name] = pyarrow.repeat(value, len(episodes))
+    columns["episode"] = pyarrow.array(range(len(episodes)), pyarrow.int64())
+    whole, real = pyarrow.int64(), pyarrow.float64()
+    kept = (
+        ("step", "step", whole),
+        ("total_frames", "frames", whole),
+        ("env", "lane", whole),
+        ("steps", "length", whole),
+        ("score", "return", real),
+        ("bonus", "mean_bonus", real),
+        ("sr_norm", "mean_sr_norm", real),
+    )
+    for key, name, kind in kept:
+        columns[name] = pyarrow.array([episode[key] for episode in episodes], kind)
+    return pyarrow.table(columns)
+
+
+def _check_episodes_fit(job: DqnJob) -> None:
+    """Only finished episodes are learned from: each environment's share must hold two of them."""
+    c = job.config
+    longest = -(-c.max_frames // c.frame_skip)
+    if means_atari(job.env) and c.lane_capacity < 2 * longest:
+        raise BadInput(
+            f"{named('replay')} {c.replay:,} over {c.envs} environments is {c.lane_capacity:,} frames "
+            f"each, less than two episodes of {longest:,} steps; give a larger {named('replay')} or "
+            f"fewer {named('envs')}"
+        )
+
+
+def memory_needed(game: Game, config: DQNConfig) -> float:
+    """Bytes that a run takes: its replay and its network."""
+    return bytes_needed(config.replay, _frame_bytes(game)) + HEADROOM
+
+
+def _frame_bytes(game: Game) -> int:
+    return int(np.prod(game.frame_shape)) * int(np.dtype(game.dtype).itemsize)
+
+
+def _check_memory(game: Game, config: DQNConfig) -> None:
+    needed, there = memory_needed(game, config), available_memory()
+    if needed > there:
+        fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay) // 1000 * 1000
+        hint = f"{named('replay', fits)} would fit" if fits >= 1000 else "too little"
+        raise BadInput(
+            f"a replay of {config.replay:,} frames needs {needed / 1e9:.1f} GB of memory with the "
+            f"network, {there / 1e9:.1f} GB are free; {hint}"
+        )
+
+
+def check_memory_together(jobs: list[DqnJob], at_once: int) -> None:
+    """The largest jobs that may run together must fit into memory together."""
+    sizes: dict[tuple[str, int], float] = {}
+    for job in jobs:
+        key = (job.env, job.config.replay)
+        if key not in sizes:
+            sizes[key] = memory_needed(make_games(job, 1)[0], job.config)
+    largest = sorted((sizes[job.env, job.config.replay] for job in jobs), reverse=True)
+    needed, there = sum(largest[:at_once]), available_memory()
+    if needed > there:
+        raise BadInput(
+            f"{at_once} runs at once need {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
+            f"free; give fewer {named('seeds')} at a time, more {named('threads')} each, or a "
+            f"smaller {named('replay')}"
+        )
+
+
+def _check_disk(folder: Path, game: Game, config: DQNConfig) -> None:
+    """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
+    needed = 2 * (bytes_needed(config.replay, _frame_bytes(game)) + 5e8 * config.width**2)
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    kept = sum(path.stat().st_size for path in folder.glob("checkpoint*/*"))
+    there = shutil.disk_usage(existing).free + kept
+    if needed > there:
+        raise BadInput(
+            f"checkpoints need up to {needed / 1e9:.1f} GB in {folder}, {there / 1e9:.1f} GB are "
+            f"free; give another folder with {named('out')}, or a smaller {named('replay')}"
+        )
+
+
+def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
+    """A run from its folder, as its checkpoint left it, with a replay too small to learn from."""
+    about = read_json(folder / "job.json")
+    there = checkpoint.find(folder / "checkpoint")
+    if about is None or there is None:
+        inside = sorted(path.parent.parent.name for path in folder.glob("*/checkpoint/state.json"))
+        meant = f"; it holds {', '.join(inside)}" if inside else ""
+        raise BadInput(f"{folder} is no run with a checkpoint{meant}")
+    try:
+        config = read_config(about["identity"]["config"]).replace(envs=1)
+        job = DqnJob(about["agent"], about["env"], config, about["seed"], 1)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise BadInput(f"{folder}/job.json is not of this version: {error}") from None
+    # Nothing is learned: the replay may be small.
+    small = config.replace(replay=1_000)
+    trainer = Trainer(make_games(job, 1), small, job.device, job.seed)
+    checkpoint.load_learned(there, trainer)
+    return job, trainer

@@ -1,0 +1,80 @@
+"""A few words, a few times a second, on how a deep run stands."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import numpy as np
+
+from countless.agents.dqn.trainer import StepRecord, Trainer
+from countless.analysis.tables import number
+from countless.core.progress import Task
+
+EVERY = 0.5  # seconds
+LAST = 100  # episodes in the mean
+
+
+class ProgressNotes:
+    """Watches the loop, and tells a task."""
+
+    def __init__(
+        self, frames_per_step: int, trainer: Trainer, scores: list[float], task: Task
+    ) -> None:
+        self._frames_per_step, self._task = frames_per_step, task
+        self._scores = deque(scores, maxlen=LAST)
+        self._episodes = len(scores)
+        self._bonus: float | None = None
+        self._then = self._seen = time.monotonic()
+        self._units = self._played(trainer.frames, trainer.warm)
+        task.advance(self._units)
+        self._record: StepRecord | None = None
+        self._learning: tuple[float, int] | None = None  # since when, from which step on
+
+    def _played(self, frames: int, warm: int) -> int:
+        return frames + warm * self._frames_per_step
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """Of the steps that were learned from; None where there was none."""
+        if self._learning is None or self._record is None:
+            return None
+        since, step = self._learning
+        return (self._record.step - step) / max(self._seen - since, 1e-9)
+
+    def look(self, record: StepRecord) -> None:
+        """Take in one step of the loop."""
+        self._seen = time.monotonic()
+        if self._learning is None and record.step > 0:
+            self._learning = self._seen, record.step
+        for ended in record.finished:
+            if not ended.warmup:
+                self._scores.append(ended.episode.score)
+                self._episodes += 1
+                if ended.episode.bonus:
+                    self._bonus = ended.episode.bonus / ended.episode.steps
+        self._record = record
+        if self._seen - self._then > EVERY:
+            self._tell(record)
+
+    def end(self) -> None:
+        """Tell once more, if there was anything left to play."""
+        if self._record is not None:
+            self._tell(self._record)
+
+    def _tell(self, record: StepRecord) -> None:
+        units = self._played(record.frames, record.warm)
+        speed = (units - self._units) / max(self._seen - self._then, 1e-9)
+        self._task.note(self._words(record, speed))
+        self._task.advance(units - self._units)
+        self._then, self._units = self._seen, units
+
+    def _words(self, record: StepRecord, speed: float) -> str:
+        if record.frames == 0:
+            return "warm-up"
+        mean = "-" if not self._scores else number(float(np.mean(self._scores)))
+        bonus = "" if self._bonus is None else f", bonus {self._bonus:.2g}"
+        return (
+            f"{record.frames:,} frames, {speed:,.0f}/s, {self._episodes:,} episodes, mean of last "
+            f"{LAST} {mean}, ε {record.epsilon:.2f}{bonus}"
+        )

@@ -1,0 +1,62 @@
+"""The local engine: executes jobs into a store on this machine.
+
+Jobs of tabular agents use all cores by themselves and run one after the other. A single deep job runs
+in this process; several run in worker processes, as many at once as there are cores. The bits are the
+same either way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from countless.core.progress import SILENT, Reporter, Task
+from countless.runs.job import Execution, Job, Stop, Stopped, never
+from countless.runs.store import Store, StoredJob
+
+if TYPE_CHECKING:
+    from countless.runs.dqn import DqnJob
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """This machine."""
+
+    threads: int | None = None  # of tabular jobs; a deep job has its own number
+    reporter: Reporter = field(default=SILENT)
+    stop: Stop = never
+    own_process: bool = False  # the process is ours alone, and may be tuned for learning
+
+    def run(self, jobs: Iterable[Job], store: Store) -> list[StoredJob]:
+        """Execute what is missing; what each job gave, in order."""
+        jobs = list(jobs)
+        deep = [job for job in jobs if job.engine == "dqn" and store.find(job) is None]
+        if len(deep) > 1:
+            self._run_workers(deep, store)
+        ended = []
+        for i, job in enumerate(jobs):
+            if self.stop():
+                raise Stopped
+            count = f" ({i + 1} of {len(jobs)})" if len(jobs) > 1 else ""
+            with self.reporter.task(job.label + count, job.units) as task:
+                ended.append(store.execute(job, self._execution(task)))
+        return ended
+
+    def _execution(self, task: Task) -> Execution:
+        return Execution(self.threads, task, self.stop, self.own_process)
+
+    def _run_workers(self, jobs: list[Job], store: Store) -> None:
+        from countless.runs.dqn import check_memory_together
+        from countless.runs.workers import Workers
+
+        deep: list[DqnJob] = jobs  # type: ignore[assignment]
+        at_once = max(1, min(len(deep), (os.cpu_count() or 1) // max(job.threads for job in deep)))
+        for job in deep:  # before hours go into one of them
+            job.check(store.place(job))
+            store.check_place(job)
+        check_memory_together(deep, at_once)
+        with ExitStack() as tasks:
+            Workers(deep, store, at_once, self.reporter, tasks).run(self.stop)
