@@ -71,7 +71,7 @@ class DqnJob:
     @property
     def units(self) -> int:
         """Frames; those of the warm-up, which the budget does not count, among them."""
-        return self.frames + self.config.warmup * self.frames_per_step
+        return self.frames + int(self.config.warmup) * self.frames_per_step
 
     @property
     def frames_per_step(self) -> int:
