@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from bonuses.cases import CASES
-from countless.bonuses import Batch, Bonus, bonus_names, load_state, make_bonus, save_state
+from countless.bonuses import Bonus, Transitions, bonus_names, load_state, make_bonus, save_state
 from countless.bonuses.registry import bonus_kind
-from countless.bonuses.spec import as_observations
 from countless.core.errors import BadInput
+from countless.core.observations import as_reader
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -22,7 +22,7 @@ def transition(case, count, seed=0):
         case.batch(count, seed=seed), case.batch(count, seed=seed + 1000)
     )  # fmt: skip
     dones = np.arange(count) % 3 == 2
-    return Batch(observations, after, None, dones, features, after_features)
+    return Transitions(observations, after, None, dones, features, after_features)
 
 
 def same(first, second):
@@ -35,7 +35,7 @@ def test_the_cases_cover_the_registry():
     assert {case.name for case in CASES} == set(bonus_names())
     for name in bonus_names():
         kind = bonus_kind(name)
-        made = {as_observations(case.observations).kind for case in CASES if case.name == name}
+        made = {as_reader(case.observations).kind for case in CASES if case.name == name}
         assert made == set(kind.observations), name
 
 
@@ -247,5 +247,5 @@ def test_an_empty_batch_teaches_nothing(case):
     observations, features = case.batch(3)
     none = observations[:0], rows(features, slice(0, 0))
     assert bonus.compute(*none).shape == (0,)
-    bonus.update(Batch(none[0], none[0], None, None, none[1], none[1]))
+    bonus.update(Transitions(none[0], none[0], None, None, none[1], none[1]))
     same(before, bonus.state_dict())

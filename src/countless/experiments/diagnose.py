@@ -18,8 +18,8 @@ from countless.core.parameters import settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
-from countless.envs.gym_env import MDPEnv
 from countless.envs.mdp import MDP
+from countless.envs.mdp_env import MDPEnv
 
 SIDE = 84
 MOST_STATES = 2000
