@@ -144,6 +144,20 @@ def test_random_units_tell_apart_what_shares_a_background():
     assert stands_out[2048] > 3
 
 
+def test_every_observation_counts():
+    """With few units, none passes the threshold for most observations; one fires all the same."""
+    bonus = make_bonus("sr-norm", (5,), width=16, features=32, eta=0.1, floor=1e-3)
+    seen = np.random.default_rng(0).normal(size=(200, 5))
+    bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
+    code = bonus.network.code(bonus.network.phi(bonus._input(seen, None)))
+    assert (code.norm(dim=1) > 0.999).all()
+    assert (code > 0).any(dim=0).float().mean() > 0.5
+    # Even an observation that is all there is.
+    same = make_bonus("sr-norm", (5,), eta=0.1)
+    paid = [same.observe(np.ones((1, 5)), next_observations=np.ones((1, 5)))[0] for _ in range(9)]
+    assert paid[-1] < 0.5 * paid[0]
+
+
 def blocks(places):
     """A bright block on a grey ground, a place each."""
     images = np.full((len(places), 84, 84), 60, np.uint8)

@@ -33,8 +33,8 @@ class SuccessorNetwork(nn.Module):
 
     x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
     phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
-    units let through of the direction of phi from its running mean: one in 160 fires, so that
-    observations which differ share little of x, however much background they share.
+    units let through of the direction of phi from its running mean: one in 160 fires, and at least
+    one, so that observations which differ share little of x, however much background they share.
     """
 
     centre: Tensor
@@ -60,7 +60,11 @@ class SuccessorNetwork(nn.Module):
         x = phi.detach()
         if self.units.shape[1] > 0:
             direction = functional.normalize(x - self.centre, dim=1, eps=TINY)
-            x = functional.relu(direction @ self.units - THRESHOLD)
+            inputs = direction @ self.units
+            fired = functional.relu(inputs - THRESHOLD)
+            # Where none fires, the strongest does: an observation without a code would never count.
+            strongest = functional.one_hot(inputs.argmax(dim=1), inputs.shape[1]).to(fired)
+            x = torch.where(fired.any(dim=1, keepdim=True), fired, strongest)
         return functional.normalize(x, dim=1, eps=TINY)
 
     def psi(self, phi: Tensor) -> Tensor:
