@@ -249,3 +249,27 @@ def test_an_empty_batch_teaches_nothing(case):
     assert bonus.compute(*none).shape == (0,)
     bonus.update(Transitions(none[0], none[0], None, None, none[1], none[1]))
     same(before, bonus.state_dict())
+
+
+@every_case
+def test_environments_that_only_reset_teach_nothing(case):
+    """What an inactive row holds does not matter: it is paid 0, and nothing is learned from it."""
+    first, second = case.make(), case.make()
+    active = np.array([True, False, True])
+    for step in range(4):
+        observations, features = case.batch(3, seed=step)
+        other, other_features = case.batch(3, seed=step + 50)
+        changed = np.where(active.reshape(-1, *[1] * (observations.ndim - 1)), observations, other)
+        more = {} if step % 2 else {"next_observations": case.batch(3, seed=step + 9)[0]}
+        if features is not None:
+            other_features = np.where(active[:, None], features, other_features)
+        else:
+            other_features = None
+        paid = first.observe(observations, features, active=active, **more)
+        same_paid = second.observe(changed, other_features, active=active, **more)
+        np.testing.assert_array_equal(paid, same_paid)
+        assert paid[1] == 0
+        tensor = first.observe(torch.as_tensor(observations), features, active=[False] * 3)
+        assert tensor.tolist() == [0, 0, 0]
+        second.observe(observations, features, active=[False] * 3)
+    same(first.state_dict(), second.state_dict())

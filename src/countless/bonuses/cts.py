@@ -183,7 +183,7 @@ def _make(
 
 KIND = BonusKind(
     "cts",
-    "pseudo-counts of a context-tree-switching model a pixel (Bellemare et al. 2016)",
+    "pseudo-counts of a context-tree-switching model per pixel (Bellemare et al. 2016)",
     CTSParameters,
     _make,
     observations=("image",),

@@ -107,7 +107,7 @@ class RMSProp:
 
 
 class PixelCNNBonus(ObservingBonus):
-    """One update a frame, in order; the bonus is what that update gained, n frames on.
+    """One update per frame, in order; the bonus is what that update gained, n frames on.
 
     `compute` makes the update, measures, and takes it back: it gives what `observe` would. A batch
     is learned frame by frame, so that parallel environments are one stream of frames.
