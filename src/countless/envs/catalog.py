@@ -116,7 +116,7 @@ def _make_named(name: str) -> MDP:
                 raise BadInput(f"environment {name!r} needs a size: {domain.name}-10, for example")
             return domain.sized(int(size))
     if re.search(r"-v\d+$", name):
-        from countless.envs.gym_model import mdp_from_gymnasium
+        from countless.envs.gymnasium_model import mdp_from_gymnasium
 
         return mdp_from_gymnasium(name)
     raise unknown_name("environment", name, domain_forms(), OTHER_FORMS)

@@ -1,38 +1,6 @@
-"""What a deep agent plays: frames in, actions out, a state that can be kept and restored."""
+"""The old names of `frame_env`; to be deleted with their last use."""
 
-from __future__ import annotations
+from countless.envs.frame_env import FrameEnv as Game
+from countless.envs.frame_env import Step as Step
 
-from typing import Any, NamedTuple, Protocol
-
-from numpy.typing import NDArray
-
-
-class Step(NamedTuple):
-    """What follows an action."""
-
-    frame: NDArray[Any]
-    reward: float
-    terminated: bool
-    truncated: bool
-    frames: int  # emulator frames it took
-
-
-class Game(Protocol):
-    """An environment with discrete actions whose observations are frames of one shape."""
-
-    n_actions: int
-    frame_shape: tuple[int, ...]
-    dtype: Any
-    pixels: bool  # frames are grey levels 0 to 255
-
-    def reset(self) -> NDArray[Any]: ...
-
-    def step(self, action: int) -> Step: ...
-
-    def screen(self) -> NDArray[Any]:
-        """What a person would look at, (height, width, 3)."""
-        ...
-
-    def get_state(self) -> dict[str, NDArray[Any]]: ...
-
-    def set_state(self, state: dict[str, NDArray[Any]]) -> None: ...
+__all__ = ["Game", "Step"]
