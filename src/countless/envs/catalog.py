@@ -79,7 +79,7 @@ def as_mdp(env: Any) -> MDP:
     if isinstance(env, str | Path):
         return make_mdp(str(env))
     if hasattr(env, "unwrapped"):
-        from countless.envs.gym_model import mdp_from_gymnasium
+        from countless.envs.gymnasium_model import mdp_from_gymnasium
 
         return mdp_from_gymnasium(env)
     raise BadInput(
