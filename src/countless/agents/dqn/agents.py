@@ -7,13 +7,13 @@ from importlib.util import find_spec
 from typing import Any
 
 from countless.agents.dqn.config import FIELDS, DQNConfig
-from countless.core.errors import BadInput, named, unknown_name
+from countless.core.errors import BadInput, install_hint, named, unknown_name
 from countless.core.parameters import check_choice, check_real
 
 SUMMARIES = {
     "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",
-    "dqn-mmc": "the paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
-    "dqn-mmc-sr": "the paper's DQN_e^MMC+SR: the bonus 1 / ||psi(s)|| of the successor features",
+    "dqn-mmc": "The paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
+    "dqn-mmc-sr": "The paper's DQN_e^MMC+SR: the bonus β/‖ψ(s)‖ of the successor features",
     "dqn-cts": "DQN_e^MMC with pseudo-counts of a CTS density model (Bellemare et al. 2016)",
     "dqn-pixelcnn": "DQN_e^MMC with pseudo-counts of a PixelCNN (Ostrovski et al. 2017)",
     "dqn-rnd": "DQN_e^MMC with random network distillation (Burda et al. 2019, there with PPO)",
@@ -79,7 +79,7 @@ def require_deep() -> None:
     for package in ("torch", "ale_py", "cv2", "safetensors", "tensorboard"):
         if find_spec(package) is None:
             raise BadInput(
-                f"deep agents need {package}, which is not installed: pip install 'countless[deep]'"
+                f"deep agents need {package}, which is not installed: {install_hint('deep')}"
             )
 
 

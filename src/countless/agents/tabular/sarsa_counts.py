@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SarsaCounts(TabularAgent):
-    """Sarsa with the bonus beta / sqrt(n(s)), n the true visit counts: the control."""
+    """Sarsa with the bonus β/√n(s), n the true visit counts: the control."""
 
     name: ClassVar[str] = "sarsa-counts"
     presets: ClassVar[tuple[Preset, ...]] = (

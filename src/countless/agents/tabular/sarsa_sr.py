@@ -18,7 +18,7 @@ L1, L2 = {"norm": 1.0}, {"norm": 2.0}
 
 @dataclass(frozen=True)
 class SarsaSR(TabularAgent):
-    """Sarsa with the bonus beta / ||Psi(s)||_p, Psi the SR learned by TD (the paper's Eq. 6)."""
+    """Sarsa with the bonus β/‖Ψ(s)‖ₚ, Ψ the SR learned by TD (the paper's Eq. 6)."""
 
     name: ClassVar[str] = "sarsa-sr"
     replays_released_draws: ClassVar[bool] = True

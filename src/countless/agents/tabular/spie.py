@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spie(TabularAgent):
-    """Sarsa with SPIE's bonus beta (Psi(s, s') - ||Psi(., s')||_1) (Yu et al. 2023)."""
+    """Sarsa with SPIE's bonus β(Ψ(s, s′) − ‖Ψ(·, s′)‖₁) (Yu et al. 2023)."""
 
     name: ClassVar[str] = "spie"
     presets: ClassVar[tuple[Preset, ...]] = (
