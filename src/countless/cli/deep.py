@@ -107,11 +107,7 @@ def result_table(results: list[DeepResult]) -> Table:
         notes.append("An episode that began in the warm-up is not counted: give more --frames.")
     for result in results:
         if result.features is not None and result.features.collapsed:
-            notes.append(
-                f"Seed {result.job.seed}: the features have collapsed (effective rank "
-                f"{result.features.rank:.1f}): values and bonus are nearly the same everywhere "
-                "(docs/deep.md)."
-            )
+            notes.append(f"Seed {result.job.seed}: {result.features.warning()}.")
     return Table(title, columns, tuple(rows), note="\n".join(notes))
 
 
