@@ -244,7 +244,7 @@ def ucrl2(mdp: MDP, steps: int, gamma: float, a: float, b: float, delta: float) 
             return top
         reward = sqrt(7.0 * log(2.0 * n * k * time / delta) / (2.0 * visits))
         spread = sqrt(14.0 * n * log(2.0 * k * time / delta) / visits)
-        payoff = world.paid[s][x] / visits + a * world.most * reward
+        payoff = min(world.paid[s][x] / visits + a * world.most * reward, world.most)
         return payoff + gamma * widened(world, s, x, b * spread, value)
 
     for t in range(steps):
@@ -252,6 +252,6 @@ def ucrl2(mdp: MDP, steps: int, gamma: float, a: float, b: float, delta: float) 
         s, _ = world.act(action)
         fresh[s][action] += 1
         if 2 * fresh[s][action] >= world.visits[s][action]:
-            fresh, time = [[0] * k for _ in value], t + 1.0
+            fresh, time = [[0] * k for _ in value], t + 2.0
             iterate(q, value, backup)
     return world.total

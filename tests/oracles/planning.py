@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from countless.agents.tabular.bind import configuration_key, reward_scale
+from countless.agents.tabular.task import configuration_key, reward_scale
 from countless.core.seeding import run_stream
 from countless.core.substochastic import substochastic_sr
 from countless.envs.mdp import MDP
@@ -55,6 +55,11 @@ class World:
         self.triple[s, slot, s_next] += 1
         self.paid[s, slot, s_next] += reward
         self.total[s, slot] += reward
+
+    def ends_of(self, s, slot):
+        """How often each outcome that ends an episode was seen, of those seen at all."""
+        seen = self.triple[s, slot] - self.count[s, slot]
+        return [seen[s_next] for _, s_next, _, ends in self.table[s, slot] if ends and seen[s_next]]
 
     def move(self, s_next, ends):
         self.state = s_next
@@ -125,7 +130,7 @@ def optimistic_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[
         s_next, reward, ends = world.outcome(slot)
         if agent.name != "rmax" or n[s, slot] < least:
             world.learn(slot, s_next, reward, ends)
-        trace.append(Step(s, slot, reward, 0.0, q[s][slot]))
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
         world.move(s_next, ends)
     return trace
 
@@ -217,6 +222,96 @@ def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
         s_next, reward, ends = world.outcome(slot)
         if not known(s, slot):
             world.learn(slot, s_next, reward, ends)
-        trace.append(Step(s, slot, reward, escape, 0.0))
+        q = q_explore if exploring else q_exploit
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
+        world.move(s_next, ends)
+    return trace
+
+
+def ucrl2_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
+    """Jaksch, Ortner & Auer (2010), Eq. 3 and 4, widths times a and b, values discounted."""
+    world = World(agent, mdp, run, seed)
+    scale, high = reward_scale(mdp, agent.name)
+    gamma, states, actions = agent.gamma, mdp.n_states, max(world.slots)
+    top = max(high, 0.0) / (1 - gamma)
+    tolerance, trace = 1e-9 * max(top, scale), []
+    n_k = np.zeros((states, actions))  # samples when the epoch began
+    q = [[top] * n for n in world.slots]
+    for t in range(1, steps + 1):
+        s = world.state
+        slot = ties(q[s], tolerance, world.draw())
+        s_next, reward, ends = world.outcome(slot)
+        world.learn(slot, s_next, reward, ends)
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
+        if world.n[s, slot] - n_k[s, slot] >= max(1, n_k[s, slot]):
+            n_k, t_k = world.n, t + 1
+
+            def backup(j, b, v, n_k=n_k, t_k=t_k):
+                n = n_k[j, b]
+                if n == 0:
+                    return top
+                log_r = math.log(2 * states * actions * t_k / agent.delta)
+                log_p = math.log(2 * actions * t_k / agent.delta)
+                width = agent.a * scale * math.sqrt(7 * log_r / (2 * n))
+                radius = agent.b * math.sqrt(14 * states * log_p / n)
+                p = np.append(world.count[j, b], world.ended[j, b]) / n
+                future = best_in_ball(p, np.append(v, 0.0), radius, states)
+                return min(world.total[j, b] / n + width, high) + gamma * future
+
+            q = value_iteration(backup, world.slots, gamma, top + scale)
+        world.move(s_next, ends)
+    return trace
+
+
+def normal(draw):
+    """A standard normal variate (Box & Muller 1958)."""
+    radius = math.sqrt(-2 * math.log(1 - draw()))
+    return radius * math.cos(2 * math.pi * draw())
+
+
+def log_gamma(shape, draw):
+    """The logarithm of a gamma variate (Marsaglia & Tsang 2000, with their boost below 1)."""
+    if shape < 1:
+        boost = math.log(1 - draw()) / shape
+        return boost + log_gamma(shape + 1, draw)
+    d = shape - 1 / 3
+    while True:
+        x = normal(draw)
+        v = (1 + x / math.sqrt(9 * d)) ** 3
+        if v > 0 and math.log(1 - draw()) < x * x / 2 + d - d * v + d * math.log(v):
+            return math.log(d * v)
+
+
+def psrl_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
+    """Dirichlet transitions (1/|S| prior samples per state), normal rewards (one sample of Rmax)."""
+    world = World(agent, mdp, run, seed)
+    scale, high = reward_scale(mdp, agent.name)
+    gamma, states = agent.gamma, mdp.n_states
+    top, trace = scale / (1 - gamma), []
+    redraw, drawn = True, np.zeros((states, max(world.slots)))
+    for _ in range(steps):
+        if redraw:
+            drawn, p, r = world.n, {}, {}
+            for j, n in enumerate(world.slots):
+                for b in range(n):
+                    logs = [log_gamma(1 / states + x, world.draw) for x in world.count[j, b]]
+                    # Each outcome that ended an episode has its own share.
+                    logs += [log_gamma(x, world.draw) for x in world.ends_of(j, b)]
+                    weights = np.exp(np.array(logs) - max(logs))
+                    p[j, b] = (weights / weights.sum())[:states]
+                    m = drawn[j, b] + 1
+                    sd = agent.a * scale / math.sqrt(m)
+                    r[j, b] = (high + world.total[j, b]) / m + sd * normal(world.draw)
+
+            def backup(j, b, v, p=p, r=r):
+                return r[j, b] + gamma * float(p[j, b] @ v)
+
+            q = value_iteration(backup, world.slots, gamma, top)
+        s = world.state
+        slot = ties(q[s], 1e-9 * top, world.draw())
+        s_next, reward, ends = world.outcome(slot)
+        world.learn(slot, s_next, reward, ends)
+        redraw = world.n[s, slot] >= 2 * drawn[s, slot]
+        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
         world.move(s_next, ends)
     return trace

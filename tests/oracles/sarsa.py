@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countless.agents.tabular.agents import Agent, SarsaCounts, SarsaSR
-from countless.agents.tabular.bind import configuration_key
+from countless.agents.tabular.agent import TabularAgent
+from countless.agents.tabular.sarsa_counts import SarsaCounts
+from countless.agents.tabular.sarsa_sr import SarsaSR
+from countless.agents.tabular.spie import Spie
+from countless.agents.tabular.task import configuration_key
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
 
@@ -55,20 +58,21 @@ def pick(entries, u):
 
 
 class Learner:
-    """q, the SR as a matrix, the l1 norm by its own recursion, and the counts."""
+    """q, the SR as a matrix, the l1 norm by its own recursion, the sums of columns, and the counts."""
 
-    def __init__(self, agent: Agent, mdp: MDP):
+    def __init__(self, agent: TabularAgent, mdp: MDP):
         self.agent = agent
         self.q = [[0.0] * len(mdp.actions(s)) for s in range(mdp.n_states)]
         self.psi = np.zeros((mdp.n_states, mdp.n_states))
         self.l1 = [0.0] * mdp.n_states
+        self.columns = [0.0] * mdp.n_states
         self.visits = [0] * mdp.n_states
 
     def update(self, s, slot, reward, s_next, next_slot, cut, *, recursion):
         agent, keep = self.agent, 0.0 if cut else 1.0
         self.visits[s] += 1
-        bonus, norm = 0.0, 0.0
-        if isinstance(agent, SarsaSR):
+        bonus, norm = 0.0, math.nan
+        if isinstance(agent, SarsaSR | Spie):
             row, next_row = self.psi[s].copy(), self.psi[s_next].copy()
             for j in range(len(row)):
                 indicator = 1.0 if j == s else 0.0
@@ -77,6 +81,13 @@ class Learner:
                 )
             old = self.l1[s]
             self.l1[s] = old + agent.eta * (1.0 + agent.gamma_sr * keep * self.l1[s_next] - old)
+            # Row by row: where bonuses tie, the last bit of a sum decides.
+            for j in range(len(row)):
+                self.columns[j] = (self.columns[j] - row[j]) + float(self.psi[s, j])
+        if isinstance(agent, Spie):
+            norm = self.columns[s]
+            bonus = agent.beta * (float(self.psi[s, s_next]) - self.columns[s_next])
+        elif isinstance(agent, SarsaSR):
             if recursion and agent.norm == 1.0:
                 norm = self.l1[s]
             elif recursion and agent.norm == 2.0:
@@ -142,8 +153,9 @@ def countless_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[S
 
 
 def check_recursion(learner: Learner) -> None:
-    """The l1 norm's own recursion equals the sum over the matrix's row."""
+    """What is kept of the matrix equals the sums over its rows and columns."""
     np.testing.assert_allclose(learner.l1, learner.psi.sum(axis=1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learner.columns, learner.psi.sum(axis=0), rtol=1e-9, atol=1e-12)
 
 
 def released_runs(agent, mdp: MDP, *, runs: int, steps: int, seed: int) -> list[list[Step]]:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.compute
 import pytest
 import torch
-from small_runs import Listener, checkpoint_bytes, deep_job, episodes, execute, stop_after
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from countless.agents.dqn import checkpoint, writers
@@ -21,6 +20,7 @@ from countless.runs.dqn import make_job, make_trainer, open_run
 from countless.runs.job import Stopped, folder_name, job_id
 from countless.runs.result import performance
 from countless.runs.store import Store
+from small_runs import Listener, checkpoint_bytes, deep_job, episodes, execute, stop_after
 
 
 @pytest.fixture(autouse=True)
@@ -413,7 +413,9 @@ def test_features_that_collapse_are_warned_of(tmp_path, monkeypatch):
     seen = Listener()
     execute(deep_job(frames=60), tmp_path, task=seen)
     assert seen.warnings
-    assert seen.warnings[0].startswith("dqn-mmc-sr in deepsea-5, seed 0: the features have collapsed")
+    assert seen.warnings[0].startswith(
+        "dqn-mmc-sr in deepsea-5, seed 0: the features have collapsed"
+    )
 
 
 def test_the_frames_of_a_scale_are_its_default():

@@ -52,6 +52,15 @@ def named(parameter: str, value: object = None) -> str:
     return option if value is None else f"{option} {value}"
 
 
+def install_hint(extra: str) -> str:
+    """How to install an optional part, as someone types it who has a clone of the repository.
+
+    >>> install_hint("deep")
+    "in a clone of the repository, pip install '.[deep]'"
+    """
+    return f"in a clone of the repository, pip install '.[{extra}]'"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> BadInput:
     """The error for a name that is not in a catalogue, with the nearest name where there is one.
 

@@ -51,11 +51,12 @@ def scaled(share: float, text: str, interval: str) -> Any:
 
     Its value is None until the environment is known.
     """
+    times = "" if share == 1.0 else f"{share:.12g} times "
     metadata = {
         "help": text,
         "interval": Interval(interval),
         "share": share,
-        "rule": f"{share:.12g} times the range of the rewards",
+        "rule": f"{times}the range of the rewards",
     }
     return field(default=None, metadata=metadata)
 

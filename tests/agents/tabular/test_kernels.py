@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from countless.agents.catalogue import make_agent, resolve
 from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.kernels.replay import pairwise_sum
+from countless.agents.tabular.released.sarsa import pairwise_sum
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_counts import SarsaCounts
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
+from countless.agents.tabular.spie import Spie
 from countless.envs import make_mdp
 from countless.envs.mdp import MDP, build_mdp
 from oracles.mdps import mdps, random_mdp
@@ -73,6 +74,16 @@ agents = st.one_of(
         epsilon=st.floats(0.0, 1.0),
         update=st.sampled_from(["resampled", "executed"]),
     ),
+    st.builds(
+        Spie,
+        alpha=st.floats(0.01, 1.0),
+        eta=st.floats(0.01, 1.0),
+        gamma_sr=st.floats(0.0, 0.99),
+        beta=st.floats(0.0, 100.0),
+        epsilon=st.floats(0.0, 1.0),
+        update=st.sampled_from(["resampled", "executed"]),
+        time_limit=st.sampled_from(["terminal", "truncation"]),
+    ),
 )
 
 
@@ -83,7 +94,7 @@ def test_random_mdps(agent, mdp, seed):
 
 
 @pytest.mark.parametrize("env", ["riverswim", "sixarms"])
-@pytest.mark.parametrize("name", ["sarsa", "sarsa-sr", "sarsa-counts"])
+@pytest.mark.parametrize("name", ["sarsa", "sarsa-sr", "sarsa-counts", "spie"])
 def test_the_papers_domains(env, name):
     check_against_twin(make_agent(name, env), make_mdp(env), steps=3000, runs=2)
 

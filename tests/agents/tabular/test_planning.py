@@ -8,23 +8,26 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from countless.agents.catalogue import make_agent
+from countless.agents.tabular import planners as planners_module
 from countless.agents.tabular import task as task_module
 from countless.agents.tabular.e3 import E3
 from countless.agents.tabular.essr import Essr
+from countless.agents.tabular.kernels.environment import open_stream
 from countless.agents.tabular.kernels.optimism import optimistic
 from countless.agents.tabular.kernels.psrl import log_gamma_variate, normal
-from countless.agents.tabular.kernels.world import open_stream
 from countless.agents.tabular.mbie import Mbie
 from countless.agents.tabular.mbie_eb import MbieEb
+from countless.agents.tabular.psrl import Psrl
 from countless.agents.tabular.rmax import RMax
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
+from countless.agents.tabular.ucrl2 import Ucrl2
 from countless.core.errors import BadInput, CountlessError
 from countless.core.seeding import seed_words
 from countless.envs import build_mdp, make_mdp
 from countless.envs.catalog import paper_domain
 from countless.envs.solve import optimal_q
 from oracles.mdps import random_mdp
-from oracles.planning import best_in_ball, e3_run, essr_run, optimistic_run
+from oracles.planning import best_in_ball, e3_run, essr_run, optimistic_run, psrl_run, ucrl2_run
 
 TWINS = {
     "rmax": optimistic_run,
@@ -32,6 +35,8 @@ TWINS = {
     "mbie-eb": optimistic_run,
     "essr": essr_run,
     "e3": e3_run,
+    "ucrl2": ucrl2_run,
+    "psrl": psrl_run,
 }
 
 
@@ -42,15 +47,9 @@ def check(agent, mdp, steps=120, seed=3):
         np.testing.assert_array_equal(
             trace[:, column], [getattr(step, field) for step in twin], err_msg=field
         )
-    if agent.name == "e3" or agent.name == "essr":
-        np.testing.assert_allclose(
-            trace[:, NORM], [step.norm for step in twin], rtol=1e-7, atol=1e-9
-        )
-    if agent.name != "e3":
-        scale = max(1.0, np.abs(trace[:, VALUE]).max())
-        np.testing.assert_allclose(
-            trace[:, VALUE], [step.value for step in twin], atol=1e-6 * scale
-        )
+    np.testing.assert_allclose(trace[:, NORM], [step.norm for step in twin], rtol=1e-7, atol=1e-9)
+    scale = max(1.0, np.abs(trace[:, VALUE]).max())
+    np.testing.assert_allclose(trace[:, VALUE], [step.value for step in twin], atol=1e-6 * scale)
     returns = simulate([agent], mdp, runs=1, steps=steps, seed=seed)[0]
     assert returns[0] == pytest.approx(sum(step.reward for step in twin))
 
@@ -58,6 +57,8 @@ def check(agent, mdp, steps=120, seed=3):
 planners = st.one_of(
     st.builds(RMax, m=st.integers(1, 5).map(float), gamma=st.floats(0.3, 0.95)),
     st.builds(Mbie, a=st.floats(0.0, 1.0), b=st.floats(0.01, 1.0), gamma=st.floats(0.3, 0.9)),
+    st.builds(Ucrl2, a=st.floats(0.0, 1.0), b=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
+    st.builds(Psrl, a=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
     st.builds(MbieEb, c=st.floats(0.0, 1.0), gamma=st.floats(0.3, 0.9)),
     st.builds(
         E3,
@@ -75,7 +76,7 @@ planners = st.one_of(
         gamma=st.floats(0.3, 0.9),
         variant=st.sampled_from(["paper", "authors"]),
         bonus=st.sampled_from(["ssr", "counts", "off"]),
-        pseudo_counts=st.sampled_from(["variant", "on", "off"]),
+        pseudo_counts=st.sampled_from([None, True, False]),
         bonus_at=st.sampled_from(["variant", "left", "entered"]),
     ),
 )
@@ -91,11 +92,30 @@ def test_twins_in_random_mdps(agent, mdp_seed, episodic, ragged, seed):
     check(agent, random_mdp(mdp_seed, episodic=episodic, ragged=ragged), steps=40, seed=seed)
 
 
+@pytest.mark.parametrize(
+    "name", ["sarsa", "rmax", "e3", "mbie", "mbie-eb", "psrl", "ucrl2", "random", "optimal"]
+)
+def test_a_trace_has_no_norm_where_the_agent_has_none(name):
+    trace = trace_runs(
+        make_agent(name, "riverswim"), make_mdp("riverswim"), runs=1, steps=5, seed=0
+    )
+    assert np.isnan(trace[:, :, NORM]).all()
+
+
 @pytest.mark.parametrize("env", ["riverswim", "sixarms"])
 @pytest.mark.parametrize("name", list(TWINS))
 def test_twins_in_the_papers_domains(name, env):
     exact = {"planner": "exact"} if name == "essr" else {}
     check(make_agent(name, env, exact), make_mdp(env), steps=30)
+
+
+def test_ucrl2_plans_no_more_than_the_largest_reward_for_ever():
+    """Jaksch, Ortner & Auer (2010): the rewards of a plausible MDP lie between 0 and Rmax."""
+    mdp, agent = make_mdp("sixarms"), make_agent("ucrl2", "sixarms", {"a": 1.0, "b": 1.0})
+    trace = trace_runs(agent, mdp, runs=1, steps=50_000, seed=0)[0]
+    assert trace[:, VALUE].max() <= 6000 / (1 - agent.gamma) * (1 + 1e-9)
+    tried = {(s, slot) for s, slot in trace[:, [STATE, SLOT]]}
+    assert len(tried) == 42
 
 
 def test_mbie_without_b_is_mbie_eb():
@@ -199,7 +219,7 @@ def test_measured_elsewhere(name, env, mean, half):
         ({"beta": 0}, 0.0, 0.2e6),
         ({"bonus": "off"}, 0.0, 0.2e6),
         ({"bonus_at": "left"}, 2.9e6, 3.2e6),
-        ({"pseudo_counts": "off"}, 0.2e6, 2.4e6),
+        ({"pseudo_counts": False}, 0.2e6, 2.4e6),
     ],
 )
 def test_what_essr_needs(parameters, low, high):
@@ -219,9 +239,9 @@ def test_too_many_states_to_plan():
         simulate([Essr()], make_mdp("chain-6000"), runs=1, steps=1, seed=0)
 
 
-def test_planning_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr(task_module.optimism, "optimism", lambda *args: False)
-    with pytest.raises(CountlessError, match="planning did not settle"):
+def test_planning_that_does_not_converge_says_so(monkeypatch):
+    monkeypatch.setattr(planners_module, "run_all", lambda *args: False)
+    with pytest.raises(CountlessError, match="planning did not converge"):
         simulate([RMax()], make_mdp("riverswim"), runs=1, steps=1, seed=0)
 
 

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.essr import Essr
-from countless.agents.tabular.kernels.sweeps import new_sweeps, repeat, settle, sweep
+from countless.agents.tabular.kernels.evaluation_sweeps import (
+    new_sweeps,
+    sweep,
+    sweep_times,
+    sweep_until_stable,
+)
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.core.errors import BadInput
 from countless.envs import build_mdp, make_mdp
@@ -34,7 +39,7 @@ essr_agents = st.builds(
     planner=st.just("released"),
     variant=st.sampled_from(["paper", "authors"]),
     bonus=st.sampled_from(["ssr", "counts", "off"]),
-    pseudo_counts=st.sampled_from(["variant", "on", "off"]),
+    pseudo_counts=st.sampled_from([None, True, False]),
     bonus_at=st.sampled_from(["variant", "left", "entered"]),
     explore=st.sampled_from(["variant", "all", "ends"]),
 )
@@ -109,21 +114,24 @@ def test_variants_set_the_planner():
 def test_a_chain_in_which_the_released_test_is_never_met():
     """Eighteen states of tied actions: their policy iteration would spin; its end is drawn."""
     mdp = make_mdp("chain-20")
-    assert np.isfinite(simulate([Essr(beta=1.0)], mdp, runs=1, steps=50, seed=0)).all()
+    assert np.isfinite(
+        simulate([Essr(beta=1.0, variant="authors")], mdp, runs=1, steps=50, seed=0)
+    ).all()
 
 
 def test_more_actions_than_states():
     mdp = build_mdp("broad", ([0, 0], [0, 1], [0, 0], [0.0, 1.0], [1.0, 1.0]), [1.0])
     with pytest.raises(BadInput, match="broad has 2 actions and 1 states"):
-        simulate([Essr()], mdp, runs=1, steps=1, seed=0)
+        simulate([Essr(variant="authors")], mdp, runs=1, steps=1, seed=0)
     simulate([Essr(planner="exact")], mdp, runs=1, steps=1, seed=0)
 
 
 def test_what_a_replay_refuses():
-    with pytest.raises(BadInput, match="--planner released and --explore ends only"):
+    with pytest.raises(BadInput, match="planner='released' and explore='ends' only"):
         run("essr", "riverswim", rng="authors", planner="exact")
+    agent, mdp = Essr(variant="authors"), random_mdp(3, episodic=True)
     with pytest.raises(BadInput, match="no terminal state"):
-        simulate([Essr()], random_mdp(3, episodic=True), runs=1, steps=1, seed=0, rng="authors")
+        simulate([agent], mdp, runs=1, steps=1, seed=0, rng="authors")
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7), st.floats(0.1, 0.97))
@@ -136,9 +144,9 @@ def test_many_sweeps_at_once(seed, states, gamma):
     one_by_one, at_once = start.copy(), start.copy()
     while sweep(sweeps.row, sweeps.reward, one_by_one) > 0.01:
         pass
-    assert 0.0 <= settle(sweeps, at_once, 0.01, 1) <= 0.01
+    assert 0.0 <= sweep_until_stable(sweeps, at_once, 0.01, 1) <= 0.01
     np.testing.assert_allclose(at_once, one_by_one, rtol=1e-9, atol=1e-9)
-    repeat(sweeps, at_once, 37)
+    sweep_times(sweeps, at_once, 37)
     for _ in range(37):
         sweep(sweeps.row, sweeps.reward, one_by_one)
     np.testing.assert_allclose(at_once, one_by_one, rtol=1e-9, atol=1e-9)

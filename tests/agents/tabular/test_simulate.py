@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular import TABULAR_AGENTS
 from countless.agents.tabular import sarsa_family as module
-from countless.agents.tabular.kernels import model as model_module
+from countless.agents.tabular.kernels import mdp_arrays
 from countless.agents.tabular.optimal import OptimalAgent
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
@@ -104,7 +104,7 @@ EVERYWHERE = [
 @pytest.fixture
 def looped(monkeypatch):
     """Tables as arrays: one compiled kernel then serves MDPs of every shape."""
-    monkeypatch.setattr(model_module, "UNROLLED", 0)
+    monkeypatch.setattr(mdp_arrays, "UNROLLED", 0)
 
 
 @pytest.mark.parametrize("env", EVERYWHERE)
@@ -125,7 +125,7 @@ def test_every_agent_in_every_environment(name, env, looped):
 def test_unrolled_and_looped_tables_give_the_same_bits(monkeypatch):
     agents = [make_agent(name, "riverswim") for name in ("sarsa-sr", "rmax", "essr")]
     unrolled = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
-    monkeypatch.setattr(model_module, "UNROLLED", 0)
+    monkeypatch.setattr(mdp_arrays, "UNROLLED", 0)
     looped = [simulate([a], RIVERSWIM, runs=3, steps=300, seed=0) for a in agents]
     np.testing.assert_array_equal(unrolled, looped)
 

@@ -38,7 +38,7 @@ class Preset:
     """
 
     env: str
-    parameters: Mapping[str, float]
+    parameters: Mapping[str, float | str]
     source: str
     when: Mapping[str, float] = field(default_factory=dict)
 

@@ -48,5 +48,5 @@ class E3(TabularAgent):
         settings = columns(agents, "gamma", "m", "threshold", "horizon")
         if agents[0].escape == "discounted":
             settings[:, e3.HORIZON] = 0.0
-        scale = float(reward_scale(task.mdp, cls.name)[0])
-        return planner_kernel(cls.name, task, e3.e3, settings, scale)
+        spread, _ = reward_scale(task.mdp, cls.name)
+        return planner_kernel(cls.name, task, settings, e3.Options(spread))

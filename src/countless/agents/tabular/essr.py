@@ -28,18 +28,18 @@ class Essr(TabularAgent):
     name: ClassVar[str] = "essr"
     replays_released_draws: ClassVar[bool] = True
     presets: ClassVar[tuple[Preset, ...]] = (
-        Preset("riverswim", {"beta": 100.0}, RELEASED_CODE),
-        Preset("sixarms", {"beta": 100.0}, RELEASED_CODE),
+        Preset("riverswim", {"beta": 100.0, "epsilon": 0.0, "variant": "authors"}, RELEASED_CODE),
+        Preset("sixarms", {"beta": 100.0, "epsilon": 0.0, "variant": "authors"}, RELEASED_CODE),
     )
     grid: ClassVar[Grid | None] = Grid(
         {"beta": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)}, OWN_SWEEP
     )
 
     beta: float | None = fields.beta(0.01)
-    epsilon: float = fields.epsilon(0.0, "[0, 1)")
+    epsilon: float = fields.epsilon(0.1, "[0, 1)")
     gamma: float = fields.gamma()
     variant: str = choice(
-        "authors",
+        "paper",
         "the paper's text, or the released code (one pseudo-sample of every transition, bonus on "
         "the state entered, its planner, exploring only the first and last action)",
         VARIANTS,
@@ -86,53 +86,53 @@ class Essr(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels import essr, released
-        from countless.agents.tabular.planners import planner_kernel
+        from countless.agents.tabular.kernels.essr import ExactPlanning
+        from countless.agents.tabular.kernels.essr_released_planner import ReleasedPlanning
+        from countless.agents.tabular.planners import NOT_CONVERGED, planner_kernel
         from countless.agents.tabular.task import reward_scale
 
-        first = agents[0]
-        unstable = ""
-        if first.plans_as_released:
+        released = agents[0].plans_as_released
+        if released:
             _check_released_planner(task.mdp)
-            unstable = UNSTABLE.format(exact=named("planner", "exact"))
+        spread, _ = reward_scale(task.mdp, cls.name)
+        options = _options(agents[0], spread)
         return planner_kernel(
             cls.name,
             task,
-            released.released if first.plans_as_released else essr.essr,
             _settings(agents),
-            float(reward_scale(task.mdp, cls.name)[0]),
-            case=(_penalty(first), first.bonus_on_entered, first.explores_ends),
-            unstable=unstable,
+            ReleasedPlanning(options) if released else ExactPlanning(options),
+            not_converged=_unstable() if released else NOT_CONVERGED,
         )
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels import replay_essr
+        from countless.agents.tabular.released.essr import released_essr
         from countless.agents.tabular.released_draws import released_kernel
         from countless.agents.tabular.task import check_matrix_fits
 
-        first = agents[0]
-        _check_released_script(first, task.mdp)
-        check_matrix_fits(first, task.mdp)
-        penalty, settings = _penalty(first), _settings(agents)
+        _check_released_script(agents[0], task.mdp)
+        check_matrix_fits(agents[0], task.mdp)
+        options, settings = _options(agents[0], 1.0), _settings(agents)
 
         def play(i: int, rest: tuple[Any, ...]) -> None:
-            if not replay_essr.replay_essr(
-                task.model, penalty, first.bonus_on_entered, settings[i], *rest
-            ):
-                unstable = UNSTABLE.format(exact=named("planner", "exact"))
-                raise CountlessError(f"essr in {task.mdp.name}: {unstable}")
+            if not released_essr(task.arrays, options, settings[i], *rest):
+                raise CountlessError(f"essr in {task.mdp.name}: {_unstable()}")
 
         return released_kernel(task, play)
 
 
-UNSTABLE = "the released planner finds no policy that it calls stable; {exact} would"
+def _unstable() -> str:
+    exact = named("planner", "exact")
+    return f"the released planner finds no policy that it calls stable; {exact} would"
 
 
-def _penalty(agent: Essr) -> int:
-    from countless.agents.tabular.kernels import novelty
+def _options(agent: Essr, spread: float) -> Any:
+    from countless.agents.tabular.kernels import essr_model, ssr_bonus
 
-    return {"ssr": novelty.SSR, "counts": novelty.COUNTS, "off": novelty.NOTHING}[agent.bonus]
+    sources = {"ssr": ssr_bonus.SSR, "counts": ssr_bonus.COUNTS, "off": ssr_bonus.NOTHING}
+    return essr_model.Options(
+        sources[agent.bonus], agent.bonus_on_entered, agent.explores_ends, spread
+    )
 
 
 def _settings(agents: Sequence[Essr]) -> NDArray[np.float64]:

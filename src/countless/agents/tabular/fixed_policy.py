@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.kernels import fixed
+from countless.agents.tabular.kernels.fixed_policy import follow_policy
 from countless.agents.tabular.task import BoundKernel, Returns, Task, Trace
 from countless.envs.mdp import MDP
 
@@ -20,7 +20,7 @@ def fixed_policy_kernel(policies: Sequence[NDArray[np.int64]], task: Task) -> Bo
 
     def call(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         for policy, key, row in zip(policies[chosen], task.keys[chosen], returns, strict=True):
-            fixed.follow(task.model, policy, task.steps, words, key, first_run, row, trace)
+            follow_policy(task.arrays, policy, task.steps, words, key, first_run, row, trace)
 
     return BoundKernel(call)
 

@@ -32,7 +32,7 @@ class Mbie(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.optimism import MBIE
+        from countless.agents.tabular.kernels import optimism
         from countless.agents.tabular.optimistic import optimistic_kernel
 
-        return optimistic_kernel(agents, task, MBIE, "a", "b")
+        return optimistic_kernel(agents, task, optimism.Mbie, "a", "b")

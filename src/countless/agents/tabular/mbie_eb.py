@@ -30,7 +30,7 @@ class MbieEb(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.optimism import MBIE
+        from countless.agents.tabular.kernels import optimism
         from countless.agents.tabular.optimistic import optimistic_kernel
 
-        return optimistic_kernel(agents, task, MBIE, "c")
+        return optimistic_kernel(agents, task, optimism.Mbie, "c")

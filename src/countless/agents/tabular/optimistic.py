@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +24,15 @@ COLUMNS = {
 
 
 def optimistic_kernel(
-    agents: Sequence[TabularAgent], task: Task, rule: tuple[int, ...], *parameters: str
+    agents: Sequence[TabularAgent],
+    task: Task,
+    model: Callable[[float, float], Any],
+    *parameters: str,
 ) -> BoundKernel:
-    """Exact planning in a model made optimistic by `rule`."""
+    """Exact planning in a model that `model`, one of the kernel's classes, makes optimistic."""
     settings = np.zeros((len(agents), len(set(COLUMNS.values()))))
     for name in ("gamma", *parameters):
         settings[:, COLUMNS[name]] = columns(agents, name)[:, 0]
-    first = agents[0]
-    scale = reward_scale(task.mdp, first.name)
-    return planner_kernel(first.name, task, optimism.optimism, settings, scale, case=(rule,))
+    name = agents[0].name
+    spread, largest = reward_scale(task.mdp, name)
+    return planner_kernel(name, task, settings, model(spread, largest))

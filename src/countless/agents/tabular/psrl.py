@@ -33,5 +33,6 @@ class Psrl(TabularAgent):
         from countless.agents.tabular.planners import planner_kernel
         from countless.agents.tabular.task import columns, reward_scale
 
+        spread, largest = reward_scale(task.mdp, cls.name)
         settings = columns(agents, "gamma", "a")
-        return planner_kernel(cls.name, task, psrl.psrl, settings, reward_scale(task.mdp, cls.name))
+        return planner_kernel(cls.name, task, settings, psrl.Options(spread, largest))

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.kernels import replay, twister
+from countless.agents.tabular.released import sarsa
+from countless.agents.tabular.released.twister import ReleasedDraws, released_draws
 from countless.agents.tabular.sarsa_family import COLUMNS
 from countless.agents.tabular.task import BoundKernel, Returns, Task, Trace, columns
 from countless.core.errors import BadInput, named
 from countless.envs.mdp import MDP
 
-# Takes which setting, then steps, the two twisters, the start state, returns and trace.
+# Takes which setting, then steps, the draws, returns and trace.
 Player = Callable[[int, tuple[Any, ...]], None]
 
 
@@ -25,19 +26,18 @@ def released_kernel(task: Task, play: Player) -> BoundKernel:
         raise BadInput(
             f"{named('rng', 'authors')} takes seeds up to {2**32 - 1:,}, not {task.seed:,}"
         )
-    streams: dict[int, tuple[Any, Any, Any]] = {}
+    draws: dict[int, ReleasedDraws] = {}
 
     def call(chosen: slice, returns: Returns, first_run: int, trace: Trace) -> None:
         for i in range(chosen.start, chosen.stop):
             if first_run == 0:
-                twisters = twister.python_twister(task.seed), twister.numpy_twister(task.seed)
-                streams[i] = (*twisters, np.array([-1]))
-            play(i, (task.steps, *streams[i], returns[i - chosen.start], trace))
+                draws[i] = released_draws(task.seed)
+            play(i, (task.steps, draws[i], returns[i - chosen.start], trace))
 
     return BoundKernel(call, divisible=False)
 
 
-def released_sarsa(
+def released_sarsa_kernel(
     agents: Sequence[TabularAgent],
     task: Task,
     *,
@@ -48,10 +48,15 @@ def released_sarsa(
 ) -> BoundKernel:
     """The released Sarsa scripts, with or without the bonus of the successor representation."""
     settings = columns(agents, *COLUMNS)
-    executed, truncate = update == "executed", time_limit == "truncation"
+    options = sarsa.Options(
+        bonus=bonus,
+        p=norm,
+        executed=update == "executed",
+        truncate=time_limit == "truncation",
+    )
 
     def play(i: int, rest: tuple[Any, ...]) -> None:
-        replay.replay_sarsa(task.model, bonus, norm, settings[i], executed, truncate, *rest)
+        sarsa.released_sarsa(task.arrays, options, settings[i], *rest)
 
     return released_kernel(task, play)
 

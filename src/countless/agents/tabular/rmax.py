@@ -31,7 +31,7 @@ class RMax(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.optimism import RMAX
+        from countless.agents.tabular.kernels import optimism
         from countless.agents.tabular.optimistic import optimistic_kernel
 
-        return optimistic_kernel(agents, task, RMAX, "m")
+        return optimistic_kernel(agents, task, optimism.RMax, "m")

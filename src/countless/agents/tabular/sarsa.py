@@ -39,19 +39,19 @@ class Sarsa(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import NO_BONUS
-        from countless.agents.tabular.sarsa_family import Bonus, sarsa_kernel
+        from countless.agents.tabular.kernels.sarsa import NoBonus
+        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
         return sarsa_kernel(
-            agents, task, Bonus(NO_BONUS), update=first.update, time_limit=first.time_limit
+            agents, task, NoBonus(), update=first.update, time_limit=first.time_limit
         )
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.released_draws import released_sarsa
+        from countless.agents.tabular.released_draws import released_sarsa_kernel
 
         first = agents[0]
-        return released_sarsa(
+        return released_sarsa_kernel(
             agents, task, bonus=False, norm=1.0, update=first.update, time_limit=first.time_limit
         )

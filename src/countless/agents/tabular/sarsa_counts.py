@@ -39,10 +39,10 @@ class SarsaCounts(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import COUNTS
-        from countless.agents.tabular.sarsa_family import Bonus, sarsa_kernel
+        from countless.agents.tabular.kernels.sarsa import VisitCounts
+        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
         return sarsa_kernel(
-            agents, task, Bonus(COUNTS), update=first.update, time_limit=first.time_limit
+            agents, task, VisitCounts(), update=first.update, time_limit=first.time_limit
         )

@@ -73,23 +73,27 @@ class SarsaSR(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import SR_L1, SR_MATRIX
-        from countless.agents.tabular.sarsa_family import Bonus, sarsa_kernel
+        from countless.agents.tabular.kernels.sarsa import SRNorm, SRNormL1
+        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
         first = agents[0]
-        bonus = Bonus(SR_L1)
-        if first.norm != 1.0:
-            bonus = Bonus(SR_MATRIX, keeps_matrix=True, norm=first.norm)
-        return sarsa_kernel(agents, task, bonus, update=first.update, time_limit=first.time_limit)
+        return sarsa_kernel(
+            agents,
+            task,
+            SRNormL1() if first.norm == 1.0 else SRNorm(first.norm),
+            update=first.update,
+            time_limit=first.time_limit,
+            keeps_matrix=first.norm != 1.0,
+        )
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.released_draws import released_sarsa
+        from countless.agents.tabular.released_draws import released_sarsa_kernel
         from countless.agents.tabular.task import check_matrix_fits
 
         first = agents[0]
         check_matrix_fits(first, task.mdp)
-        return released_sarsa(
+        return released_sarsa_kernel(
             agents,
             task,
             bonus=True,

@@ -124,9 +124,12 @@ def trace_runs(
     """What happened, step by step: (runs, steps, 5) of state, slot, reward, norm, value.
 
     For a learning agent the norm is that of the SR after the step's update (the visit count for
-    `sarsa-counts`) and the value is the updated one; for a planning agent, the value planned with.
+    `sarsa-counts`, the norm of the SR's column for `spie`) and the value is the updated one. For a
+    planning agent the value is the one it acted on; of those only `essr` has a norm, that of the
+    substochastic SR. NaN stands for what an agent does not have.
     """
     trace = np.zeros((runs, steps, 5))
+    trace[:, :, NORM:] = np.nan
     kernel = prepare_kernel([agent], mdp, steps, seed, rng)
     kernel.call(slice(0, 1), np.zeros((1, runs)), first_run, trace)
     return trace

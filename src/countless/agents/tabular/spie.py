@@ -45,8 +45,15 @@ class Spie(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.sarsa import SPIE
-        from countless.agents.tabular.sarsa_family import Bonus, sarsa_kernel
+        from countless.agents.tabular.kernels import sarsa
+        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
-        first, bonus = agents[0], Bonus(SPIE, keeps_matrix=True)
-        return sarsa_kernel(agents, task, bonus, update=first.update, time_limit=first.time_limit)
+        first = agents[0]
+        return sarsa_kernel(
+            agents,
+            task,
+            sarsa.Spie(),
+            update=first.update,
+            time_limit=first.time_limit,
+            keeps_matrix=True,
+        )

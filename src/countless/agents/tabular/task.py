@@ -1,4 +1,4 @@
-"""What a compiled kernel is given: the MDP as tables, random streams, and one row per setting."""
+"""What a compiled kernel is given: the MDP as arrays, random streams, and one row per setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.tabular.agent import TabularAgent, describe, reward_range
-from countless.agents.tabular.kernels.model import Model, compile_model
+from countless.agents.tabular.kernels.mdp_arrays import MDPArrays, compile_mdp
+from countless.agents.tabular.kernels.run_loop import Runs
 from countless.core.errors import BadInput, named
 from countless.core.seeding import seed_words, stream_key
 from countless.envs.mdp import MDP
@@ -38,7 +39,7 @@ class Task:
     """What every kernel needs, whatever the agent."""
 
     mdp: MDP
-    model: Model
+    arrays: MDPArrays
     keys: NDArray[np.uint32]  # (settings, 2): each setting's place in the tree of seeds
     seed: int
     steps: int
@@ -47,11 +48,15 @@ class Task:
     def seed_words(self) -> NDArray[np.uint32]:
         return seed_words(self.seed)
 
+    def runs(self, settings: NDArray[np.float64], chosen: slice, first_run: int) -> Runs:
+        """Runs of the chosen settings, from number `first_run` on."""
+        return Runs(settings[chosen], self.keys[chosen], self.seed_words, first_run, self.steps)
+
 
 def make_task(agents: Sequence[TabularAgent], mdp: MDP, steps: int, seed: int) -> Task:
     """The task of running these settings in an MDP."""
     keys = np.array([configuration_key(agent, mdp) for agent in agents], dtype=np.uint32)
-    return Task(mdp, compile_model(mdp), keys, seed, steps)
+    return Task(mdp, compile_mdp(mdp), keys, seed, steps)
 
 
 def configuration_key(agent: TabularAgent, mdp: MDP) -> tuple[int, int]:
@@ -73,12 +78,12 @@ def columns(agents: Sequence[TabularAgent], *names: str) -> NDArray[np.float64]:
     return np.array([[float(row.get(name, 0.0)) for name in names] for row in rows])
 
 
-def reward_scale(mdp: MDP, name: str) -> NDArray[np.float64]:
+def reward_scale(mdp: MDP, name: str) -> tuple[float, float]:
     """The range of the rewards, and the largest: Rmax for both where no reward is negative."""
     scale = reward_range(mdp)
     if scale == 0.0:
         raise BadInput(f"{name} needs the largest reward, and {mdp.name} has none but 0")
-    return np.array([scale, float(mdp.reward.max())])
+    return scale, float(mdp.reward.max())
 
 
 def check_matrix_fits(agent: TabularAgent, mdp: MDP) -> None:

@@ -21,7 +21,7 @@ class Ucrl2(TabularAgent):
     name: ClassVar[str] = "ucrl2"
     presets: ClassVar[tuple[Preset, ...]] = (
         Preset("riverswim", {"a": 0.003, "b": 0.001}, OWN_SWEEP),
-        Preset("sixarms", {"a": 0.03, "b": 0.01}, OWN_SWEEP),
+        Preset("sixarms", {"a": 0.001, "b": 0.003}, OWN_SWEEP),
     )
     grid: ClassVar[Grid | None] = Grid(
         {
@@ -38,7 +38,7 @@ class Ucrl2(TabularAgent):
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
-        from countless.agents.tabular.kernels.optimism import UCRL2
+        from countless.agents.tabular.kernels import optimism
         from countless.agents.tabular.optimistic import optimistic_kernel
 
-        return optimistic_kernel(agents, task, UCRL2, "a", "b", "delta")
+        return optimistic_kernel(agents, task, optimism.Ucrl2, "a", "b", "delta")

@@ -4,6 +4,11 @@ from pathlib import Path
 
 from countless.core import kernel_cache, substochastic
 
-SOURCES = (*Path(__file__).parent.glob("*.py"), Path(str(substochastic.__file__)))
+TABULAR = Path(__file__).parent.parent
+SOURCES = (
+    *TABULAR.glob("kernels/*.py"),
+    *TABULAR.glob("released/*.py"),
+    Path(str(substochastic.__file__)),
+)
 
 kernel_cache.drop_stale_kernels(SOURCES)

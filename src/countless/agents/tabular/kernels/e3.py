@@ -9,148 +9,139 @@ escape to an unknown pair, which they leave open, is here either the chance to g
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from countless.agents.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
-from countless.agents.tabular.kernels.world import (
-    begin,
-    move_on,
-    open_stream,
-    sample_outcome,
-    uniform,
+from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
+from countless.agents.tabular.kernels.planning import (
+    Counts,
+    count_sample,
+    new_counts,
+    new_plan,
+    no_summary,
+    pick_best,
+    policy_improvement,
+    set_row,
 )
+from countless.agents.tabular.kernels.run_loop import record, runs_with
 
 # Columns of the table of settings.
 GAMMA, M, THRESHOLD, HORIZON = 0, 1, 2, 3
 
 
+class Options(NamedTuple):
+    """What the settings of one kernel call share."""
+
+    spread: float  # of the rewards
+
+
+class Problem(NamedTuple):
+    """What one of the two plans is for: known pairs pay `payoff`, unknown ones are worth `unknown`."""
+
+    counts: Counts
+    known: NDArray[np.bool_]  # (S * A,)
+    payoff: NDArray[np.float64]  # (S * A,)
+    unknown: float
+    gamma: float
+
+
+@njit(forceinline=True, error_model="numpy")
+def _backup(mdp, problem, value, summary, i):
+    """Q of a pair."""
+    if not problem.known[i]:
+        return problem.unknown
+    depth = len(mdp.outcomes)
+    future = 0.0
+    for cell in range(i * depth, (i + 1) * depth):
+        if not mdp.ends[cell]:
+            future += problem.counts.outcome[cell] * value[mdp.next_state[cell]]
+    return problem.payoff[i] + problem.gamma * future / problem.counts.pair[i]
+
+
 @njit(error_model="numpy", cache=True)
-def _take(model, plan, gamma, s, slot, count, visits, known, payoff, unknown):
+def _follow(mdp, plan, problem, s, slot, summary):
     """Let the plan's policy take `slot` in s."""
-    i = s * len(model.slots) + slot
+    depth = len(mdp.outcomes)
+    i = s * len(mdp.slots) + slot
     plan.row[:] = 0.0
-    if not known[i]:
-        set_row(plan, gamma, s, slot, unknown)
-        return
-    for cell in range(i * len(model.outcomes), (i + 1) * len(model.outcomes)):
-        if not model.ends[cell]:
-            plan.row[np.int64(model.next_state[cell])] += count[cell] / visits[i]
-    set_row(plan, gamma, s, slot, payoff[i])
+    if not problem.known[i]:
+        set_row(plan, problem.gamma, s, slot, problem.unknown)
+        return summary
+    for cell in range(i * depth, (i + 1) * depth):
+        if not mdp.ends[cell]:
+            share = problem.counts.outcome[cell] / problem.counts.pair[i]
+            plan.row[np.int64(mdp.next_state[cell])] += share
+    set_row(plan, problem.gamma, s, slot, problem.payoff[i])
+    return summary
+
+
+_improve = policy_improvement(no_summary, _backup, _follow)
 
 
 @njit(error_model="numpy", cache=True)
-def _improve(model, plan, gamma, count, visits, known, payoff, unknown, tolerance):
-    """Policy iteration from where the plan stands; False if it does not settle."""
-    width, depth = len(model.slots), len(model.outcomes)
-    value, q = plan.value, plan.q
-    for _ in range(MOST_PASSES):
-        settled = True
-        for s in range(len(value)):
-            high, choice = -math.inf, 0
-            for slot in range(int(model.n_slots[s])):
-                i = s * width + slot
-                worth = unknown
-                if known[i]:
-                    worth = 0.0
-                    for cell in range(i * depth, (i + 1) * depth):
-                        if not model.ends[cell]:
-                            worth += count[cell] * value[model.next_state[cell]]
-                    worth = payoff[i] + gamma * worth / visits[i]
-                q[s, slot] = worth
-                if worth > high:
-                    high, choice = worth, slot
-            if high > value[s] + tolerance:
-                settled = False
-                _take(model, plan, gamma, s, choice, count, visits, known, payoff, unknown)
-        if settled:
-            return True
-    return False
-
-
-@njit(error_model="numpy", cache=True)
-def _escape(model, plan, count, visits, known, horizon, reach, before):
+def _escape(mdp, plan, counts, known, horizon, reach, before):
     """reach(s): the chance that the explore policy tries an unknown pair within `horizon` steps."""
-    width, depth = len(model.slots), len(model.outcomes)
+    width, depth = len(mdp.slots), len(mdp.outcomes)
     reach[:] = 0.0
     for _ in range(horizon):
         before[:] = reach
         for s in range(len(reach)):
             i = s * width + plan.policy[s]
-            if not known[i]:
-                reach[s] = 1.0
-                continue
-            total = 0.0
-            for cell in range(i * depth, (i + 1) * depth):
-                if not model.ends[cell]:
-                    total += count[cell] * before[model.next_state[cell]]
-            reach[s] = total / visits[i]
+            reach[s] = 1.0
+            if known[i]:
+                reach[s] = 0.0
+                for cell in range(i * depth, (i + 1) * depth):
+                    if not mdp.ends[cell]:
+                        reach[s] += counts.outcome[cell] * before[mdp.next_state[cell]]
+                reach[s] /= counts.pair[i]
 
 
-@njit(error_model="numpy", cache=True)
-def _run(model, setting, scale, steps, stream, trace):
-    """One run: its return, and whether planning always settled."""
-    states, width, depth = len(model.n_slots), len(model.slots), len(model.outcomes)
-    gamma, m, threshold, horizon = (
-        setting[GAMMA],
-        setting[M],
-        setting[THRESHOLD],
-        int(setting[HORIZON]),
-    )
+@runs_with(Options)
+def _run(mdp, options, setting, steps, stream, trace):
+    states, width = len(mdp.n_slots), len(mdp.slots)
+    gamma, m, threshold = setting[GAMMA], setting[M], setting[THRESHOLD]
+    horizon = int(setting[HORIZON])
+    coarse, fine = 1e-9 * options.spread / (1.0 - gamma), 1e-9
+    counts, known = new_counts(mdp), np.zeros(states * width, dtype=np.bool_)
+    rewards = Problem(counts, known, np.zeros(states * width), 0.0, gamma)
+    unknown = Problem(counts, known, np.zeros(states * width), 1.0, gamma)
     exploit, explore = new_plan(states, width, 0.0), new_plan(states, width, 1.0)
-    coarse, fine = 1e-9 * scale / (1.0 - gamma), 1e-9
-    pairs = states * width
-    count, visits, total = np.zeros(pairs * depth), np.zeros(pairs), np.zeros(pairs)
-    payoff, nothing = np.zeros(pairs), np.zeros(pairs)
-    known = np.zeros(pairs, dtype=np.bool_)
     reach, before = np.ones(states), np.zeros(states)
-    s = begin(model, stream)
+    s = reset(mdp, stream)
     age = 0
     result = 0.0
     for t in range(steps):
-        n = int(model.n_slots[s])
+        n = int(mdp.n_slots[s])
         escape = reach[s] if horizon > 0 else explore.value[s]
         u = uniform(stream)
-        if escape > threshold + fine:
+        exploring = escape > threshold + fine
+        if exploring:
             slot = pick_best(explore.q[s], n, fine, u)
         else:
             slot = pick_best(exploit.q[s], n, coarse, u)
-        cell = sample_outcome(model, s, slot, stream)
-        reward = model.reward[cell]
+        cell = sample_outcome(mdp, s, slot, stream)
+        reward = mdp.reward[cell]
         result += reward
-        if len(trace) > 0:
-            trace[t, 0], trace[t, 1], trace[t, 2], trace[t, 3] = s, slot, reward, escape
+        value = explore.q[s, slot] if exploring else exploit.q[s, slot]
+        record(trace, t, s, slot, reward, math.nan, value)
         i = s * width + slot
         if not known[i]:
-            visits[i] += 1.0
-            count[cell] += 1.0
-            total[i] += reward
-            if visits[i] >= m:
+            count_sample(counts, i, cell, reward)
+            if counts.pair[i] >= m:
                 known[i] = True
-                payoff[i] = total[i] / visits[i]
+                rewards.payoff[i] = counts.reward[i] / counts.pair[i]
                 if exploit.policy[s] == slot:
-                    _take(model, exploit, gamma, s, slot, count, visits, known, payoff, 0.0)
+                    _follow(mdp, exploit, rewards, s, slot, 0.0)
                 if explore.policy[s] == slot:
-                    _take(model, explore, gamma, s, slot, count, visits, known, nothing, 1.0)
+                    _follow(mdp, explore, unknown, s, slot, 0.0)
                 if not (
-                    _improve(model, exploit, gamma, count, visits, known, payoff, 0.0, coarse)
-                    and _improve(model, explore, gamma, count, visits, known, nothing, 1.0, fine)
+                    _improve(mdp, exploit, rewards, coarse)
+                    and _improve(mdp, explore, unknown, fine)
                 ):
                     return result, False
-                _escape(model, explore, count, visits, known, horizon, reach, before)
-        s, age = move_on(model, cell, age, stream)
+                _escape(mdp, explore, counts, known, horizon, reach, before)
+        s, age = advance(mdp, cell, age, stream)
     return result, True
-
-
-@njit(error_model="numpy", nogil=True, cache=True)
-def e3(model, settings, scale, steps, seed, keys, first_run, returns, trace):
-    """returns[i, j]: run first_run + j of setting i. False where planning did not settle."""
-    for i in range(returns.shape[0]):
-        for j in range(returns.shape[1]):
-            stream = open_stream(seed, keys[i], first_run + j)
-            part = trace[j] if trace.shape[0] > 0 else np.empty((0, 5))
-            returns[i, j], settled = _run(model, settings[i], scale, steps, stream, part)
-            if not settled:
-                return False
-    return True

@@ -8,6 +8,7 @@ iteration would sweep until a change has decayed.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,29 @@ from countless.core.substochastic import invert, replace_row
 
 MOST_PASSES = 1000
 REFRESH = 2000  # rank-one updates until the inverse is made afresh
+
+
+class Counts(NamedTuple):
+    """What was seen of the MDP: samples of every outcome and pair, and the rewards of every pair."""
+
+    outcome: NDArray[np.float64]  # (S * A * K,)
+    pair: NDArray[np.float64]  # (S * A,)
+    reward: NDArray[np.float64]  # (S * A,) sums
+
+
+@njit(cache=True)
+def new_counts(mdp):
+    """Nothing seen yet."""
+    pairs = len(mdp.n_slots) * len(mdp.slots)
+    return Counts(np.zeros(pairs * len(mdp.outcomes)), np.zeros(pairs), np.zeros(pairs))
+
+
+@njit(cache=True)
+def count_sample(counts, i, cell, reward):
+    """Count an outcome of pair i."""
+    counts.outcome[cell] += 1.0
+    counts.pair[i] += 1.0
+    counts.reward[i] += reward
 
 
 class Plan(NamedTuple):
@@ -78,6 +102,46 @@ def set_row(plan, gamma, s, slot, reward):
     plan.updates[0] += 1
     if plan.updates[0] >= REFRESH:
         evaluate(plan, gamma)
+
+
+def policy_improvement(begin_pass, backup, follow):
+    """Policy iteration for one kind of problem: `improve(mdp, plan, problem, tolerance)`.
+
+    The kinds differ in three compiled functions: `begin_pass(plan)` gives a summary of the values,
+    `backup(mdp, problem, value, summary, i)` is Q of pair i, and
+    `follow(mdp, plan, problem, s, slot, summary)` lets the policy take `slot` in s and gives the
+    summary to go on with.
+    """
+
+    @njit(error_model="numpy")
+    def improve(mdp, plan, problem, tolerance):
+        """Policy iteration from where the plan stands; False if it does not converge."""
+        width = len(mdp.slots)
+        n_slots, value, q = mdp.n_slots, plan.value, plan.q
+        for _ in range(MOST_PASSES):
+            converged = True
+            summary = begin_pass(plan)
+            for s in range(len(value)):
+                high, choice = -math.inf, 0
+                for slot in range(int(n_slots[s])):
+                    worth = backup(mdp, problem, value, summary, s * width + slot)
+                    q[s, slot] = worth
+                    if worth > high:
+                        high, choice = worth, slot
+                if high > value[s] + tolerance:
+                    converged = False
+                    summary = follow(mdp, plan, problem, s, choice, summary)
+            if converged:
+                return True
+        return False
+
+    return improve
+
+
+@njit(forceinline=True)
+def no_summary(plan):
+    """For a backup that needs no summary of the values."""
+    return 0.0
 
 
 @njit(cache=True)

@@ -12,9 +12,12 @@ epsilon explores, and u / epsilon picks the action; otherwise, where greedy acti
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
+from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.step import (
     break_tie,
@@ -31,18 +34,119 @@ ZERO, ONE = U64(0), U64(1)
 TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
-# Where the bonus comes from, and whether anything but the plain case may occur (episodes, states
-# with fewer actions, textbook Sarsa, a trace). Tuples, because the compiler knows their length: it
-# makes a kernel for each case and leaves the others out.
-NO_BONUS, SR_L1, COUNTS, SR_MATRIX, SPIE = (), (0,), (0, 0), (0, 0, 0), (0, 0, 0, 0)
-PLAIN, GENERAL = (), (0,)
 # Columns of the table of settings.
 ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
+# Whether anything but the plain case may occur: episodes, states with fewer actions, textbook Sarsa,
+# a trace. The type of None is known to the compiler, which leaves all of that out.
+PLAIN, GENERAL = None, True
+
+
+class Options(NamedTuple):
+    """What the settings of one kernel call share."""
+
+    executed: bool  # the target's next action is the one then taken
+    truncate: bool  # the last step of a run does not cut the bootstraps
+    matrix: bool  # the bonus needs the whole matrix Psi
+    lanes: int  # runs in a block
+
+
+class BonusTables(NamedTuple):
+    """What a bonus is computed from, for a block of lanes one after the other."""
+
+    norm: NDArray[np.float64]  # (lanes * S,) norms, visit counts or, for SPIE, sums of columns
+    psi: NDArray[np.float64]  # (lanes * S * padded,), or empty where no bonus needs the matrix
+    padded: int  # length of a row of Psi: S rounded up to a multiple of four
+    states: int
+    eta: float
+    gamma_sr: float
+    beta: float
+
+
+# The bonuses. The compiler knows which one it has from its class, and makes a kernel for each.
+
+
+class NoBonus(NamedTuple):
+    """Plain Sarsa."""
+
+
+class SRNormL1(NamedTuple):
+    """beta / ||Psi(s)||_1; the norm obeys the TD recursion of the SR."""
+
+
+class SRNorm(NamedTuple):
+    """beta / ||Psi(s)||_p, from the whole matrix."""
+
+    p: float
+
+
+class VisitCounts(NamedTuple):
+    """beta / sqrt(n(s))."""
+
+
+class Spie(NamedTuple):
+    """beta (Psi(s, s') - ||Psi(., s')||_1)."""
+
+
+def _no_bonus(bonus, x, base, s, s_next, keep):
+    return 0.0, math.nan
+
+
+def _sr_norm_l1(bonus, x, base, s, s_next, keep):
+    n = x.norm[base + s]
+    n = n + x.eta * (1.0 + x.gamma_sr * keep * x.norm[base + s_next] - n)
+    x.norm[base + s] = n
+    return x.beta / n, n
+
+
+def _sr_norm(bonus, x, base, s, s_next, keep):
+    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
+    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
+    n = row_norm(x.psi, row, x.padded, bonus.p)
+    return x.beta / n, n
+
+
+def _visit_counts(bonus, x, base, s, s_next, keep):
+    n = x.norm[base + s] + 1.0
+    x.norm[base + s] = n
+    return x.beta / math.sqrt(n), n
+
+
+def _spie(bonus, x, base, s, s_next, keep):
+    """Only one row of Psi changes, and the sums of its columns with it."""
+    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
+    for j in range(x.states):
+        x.norm[base + j] -= x.psi[row + j]
+    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
+    for j in range(x.states):
+        x.norm[base + j] += x.psi[row + j]
+    return x.beta * (x.psi[row + s_next] - x.norm[base + s_next]), x.norm[base + s]
+
+
+BONUSES = {
+    NoBonus: _no_bonus,
+    SRNormL1: _sr_norm_l1,
+    SRNorm: _sr_norm,
+    VisitCounts: _visit_counts,
+    Spie: _spie,
+}
+
+
+def bonus_at(bonus, x, base, s, s_next, keep):
+    """Update the tables x on s -> s' and return the bonus at s and the norm.
+
+    `base` is the first row of the lane; `keep` is 1, or 0 where the bootstrap is cut.
+    """
+    return BONUSES[type(bonus)](bonus, x, base, s, s_next, keep)
+
+
+@overload(bonus_at, jit_options={"forceinline": True, "error_model": "numpy"})
+def _choose_bonus(bonus, x, base, s, s_next, keep):
+    return BONUSES[bonus.instance_class]
 
 
 @njit(inline="always")
 def _draw_three(a, b, c, w, explore, scale, x, y, z, x_greedy, x_slot, z_greedy, z_slot):
-    """Three draws a lane; for behaviour and target also what epsilon-greedy makes of them.
+    """Three draws for each lane; for behaviour and target also what epsilon-greedy makes of them.
 
     `greedy` is all ones where the draw does not explore, else zero; `slot` is 1 + the slot that it
     explores, else zero. So 1 + the slot taken is (best & greedy) | slot, without a branch.
@@ -68,39 +172,43 @@ def _select(q, row, n, u, explore):
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def _block(
-    model, bonus, case, p, setting, executed, truncate, steps, seed, key, first_run, returns, trace
-):
-    """Run len(returns) runs, each `steps` steps, all of one setting."""
+def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
+    """Run len(returns) runs of setting i, from number first_run on."""
+    setting, steps = runs.settings[i], runs.steps
     lanes = U64(len(returns))
-    states = U64(len(model.n_slots))
-    width, depth = U64(len(model.slots)), U64(len(model.outcomes))
+    states = U64(len(mdp.n_slots))
+    width, depth = U64(len(mdp.slots)), U64(len(mdp.outcomes))
     padded = (states + U64(3)) // U64(4) * U64(4)
-    alpha, gamma, eta = setting[ALPHA], setting[GAMMA], setting[ETA]
-    gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
+    alpha, gamma = setting[ALPHA], setting[GAMMA]
     explore = np.ceil(setting[EPSILON] * TWO_53)
     # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
-    scale = model.n_slots / max(explore, 1.0) * BELOW_ONE
-    kind = len(bonus)
-    general = len(case) > 0
-    executed = general and executed
-    episodic = general and model.episodic
-    ragged = general and model.ragged
+    scale = mdp.n_slots / max(explore, 1.0) * BELOW_ONE
+    general = case is not None
+    executed = general and options.executed
+    episodic = general and mdp.episodic
+    ragged = general and mdp.ragged
     tracing = general and trace.shape[0] > 0
 
     # All zero at first; a zero in `best` stands for a tie.
     q = np.zeros(lanes * states * width)
     best = np.zeros(lanes * states, dtype=np.int64)
-    norm = np.zeros(lanes * states)
-    psi = np.zeros(lanes * states * padded if kind >= len(SR_MATRIX) else ZERO)
+    tables = BonusTables(
+        np.zeros(lanes * states),
+        np.zeros(lanes * states * padded if options.matrix else ZERO),
+        padded,
+        states,
+        setting[ETA],
+        setting[GAMMA_SR],
+        setting[BETA],
+    )
     if ragged:
         for row in range(lanes * states):
-            for j in range(I64(model.n_slots[row % states]), len(model.slots)):
+            for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
                 q[row * width + U64(j)] = -math.inf
 
     a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
-    open_streams(seed, key, first_run, a, b, c, w)
+    open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
     x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
     x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
     z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
@@ -108,7 +216,7 @@ def _block(
     carried = np.full(lanes, -1, dtype=np.int64)
     age = np.zeros(lanes, dtype=np.int64)
     for lane in range(lanes):
-        state[lane] = start_state(model, draw(a, b, c, w, lane))
+        state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
     for t in range(steps):
         _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
@@ -124,17 +232,17 @@ def _block(
             if executed and carried[lane] >= 0:
                 slot = carried[lane]
             if slot < 0:
-                slot = _select(q, row * width, I64(model.n_slots[s]), x[lane], explore)
+                slot = _select(q, row * width, I64(mdp.n_slots[s]), x[lane], explore)
 
             # Transition.
             cell = (s * width + U64(slot)) * depth
             u = y[lane]
             outcome = ZERO
-            for k in range(len(model.outcomes) - 1):
-                outcome += U64(u >= model.threshold[cell + U64(k)])
+            for k in range(len(mdp.outcomes) - 1):
+                outcome += U64(u >= mdp.threshold[cell + U64(k)])
             cell += outcome
-            s_next = model.next_state[cell]
-            reward = model.reward[cell]
+            s_next = mdp.next_state[cell]
+            reward = mdp.reward[cell]
             next_row = base + s_next
 
             # The target's action: epsilon-greedy at s'.
@@ -142,62 +250,38 @@ def _block(
             if ragged and z_slot[lane] > 0:
                 next_slot = I64(z[lane] * scale[s_next])
             if next_slot < 0:
-                n_next = I64(model.n_slots[s_next])
+                n_next = I64(mdp.n_slots[s_next])
                 next_slot = _select(q, next_row * width, n_next, z[lane], explore)
 
             ends = False
             limit = last
             if episodic:
                 age[lane] += 1
-                ends = model.ends[cell]
-                limit = last or age[lane] == model.episode_limit
-            cut = ends or (limit and not truncate)
+                ends = mdp.ends[cell]
+                limit = last or age[lane] == mdp.episode_limit
+            cut = ends or (limit and not options.truncate)
             keep = 0.0 if cut else 1.0
 
             # The bonus at s, after its own update and before q's.
-            intrinsic = 0.0
-            if kind == len(SR_L1):
-                n = norm[row]
-                n = n + eta * (1.0 + gamma_sr * keep * norm[next_row] - n)
-                norm[row] = n
-                intrinsic = beta / n
-            elif kind == len(COUNTS):
-                n = norm[row] + 1.0
-                norm[row] = n
-                intrinsic = beta / math.sqrt(n)
-            elif kind == len(SR_MATRIX):
-                here = row * padded
-                update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
-                n = row_norm(psi, here, padded, p)
-                norm[row] = n
-                intrinsic = beta / n
-            elif kind == len(SPIE):
-                # `norm` holds the sums of Psi's columns; only one row changes.
-                here = row * padded
-                for j in range(states):
-                    norm[base + j] -= psi[here + j]
-                update_row(psi, here, next_row * padded, padded, s, eta, gamma_sr * keep)
-                for j in range(states):
-                    norm[base + j] += psi[here + j]
-                intrinsic = beta * (psi[here + s_next] - norm[next_row])
+            intrinsic, norm = bonus_at(bonus, tables, base, s, s_next, keep)
 
-            i = row * width + U64(slot)
-            old = q[i]
+            pair = row * width + U64(slot)
+            old = q[pair]
             target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
-            q[i] = old + alpha * (target - old)
-            best[row] = unique_best(q, row * width, model.slots)
+            q[pair] = old + alpha * (target - old)
+            best[row] = unique_best(q, row * width, mdp.slots)
             returns[lane] += reward
             if tracing:
                 trace[lane, t, 0], trace[lane, t, 1] = s, slot
-                trace[lane, t, 2], trace[lane, t, 3] = reward, norm[row]
-                trace[lane, t, 4] = q[i]
+                trace[lane, t, 2], trace[lane, t, 3] = reward, norm
+                trace[lane, t, 4] = q[pair]
 
             state[lane] = s_next
             carried[lane] = next_slot
             if episodic and (ends or limit):
                 age[lane] = 0
                 carried[lane] = -1
-                state[lane] = start_state(model, draw(a, b, c, w, lane))
+                state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
     size = states * width
     for lane in range(lanes):
@@ -206,44 +290,17 @@ def _block(
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def sarsa(
-    model,
-    bonus,
-    case,
-    p,
-    settings,
-    executed,
-    truncate,
-    steps,
-    seed,
-    keys,
-    first_run,
-    lanes,
-    returns,
-    trace,
-):
+def sarsa(mdp, bonus, case, options, runs, returns, trace):
     """All runs of all settings: returns[i, j] is the return of run first_run + j of setting i.
 
     `trace` is empty, or (runs, steps, 5) for one setting: state, slot, reward, norm, q.
     """
-    runs = returns.shape[1]
-    blocks = (runs + lanes - 1) // lanes
+    n_runs = returns.shape[1]
+    blocks = (n_runs + options.lanes - 1) // options.lanes
     for i in range(returns.shape[0]):
         for block in range(blocks):
-            low, high = runs * block // blocks, runs * (block + 1) // blocks
-            part = trace[low:high] if trace.shape[0] > 0 else trace
-            _block(
-                model,
-                bonus,
-                case,
-                p,
-                settings[i],
-                executed,
-                truncate,
-                steps,
-                seed,
-                keys[i],
-                first_run + low,
-                returns[i, low:high],
-                part,
-            )
+            low, high = n_runs * block // blocks, n_runs * (block + 1) // blocks
+            own_returns = returns[i, low:high]
+            own_trace = trace[low:high] if trace.shape[0] > 0 else trace
+            first_run = runs.first_run + low
+            _run_block(mdp, bonus, case, options, runs, i, first_run, own_returns, own_trace)

@@ -13,12 +13,12 @@ TINY, HUGE = 1e-250, 1e250
 
 
 @njit(inline="always")
-def start_state(model, u):
+def start_state(mdp, u):
     """The state that a 53-bit draw u starts an episode in."""
-    for s in range(model.last_start):
-        if u < model.start[s]:
+    for s in range(mdp.last_start):
+        if u < mdp.start[s]:
             return U64(s)
-    return U64(model.last_start)
+    return U64(mdp.last_start)
 
 
 @njit(inline="always")

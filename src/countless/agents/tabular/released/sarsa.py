@@ -8,6 +8,7 @@ of rounding differs. Other norms agree with NumPy's to the last bit or two.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,7 +23,16 @@ from countless.agents.tabular.kernels.sarsa import (
     TWO_53,
 )
 from countless.agents.tabular.kernels.step import diverged
-from countless.agents.tabular.kernels.twister import numpy_below, python_below, uniform_53
+from countless.agents.tabular.released.twister import numpy_below, python_below, uniform_53
+
+
+class Options(NamedTuple):
+    """What decides a run beside the setting."""
+
+    bonus: bool  # whether rewards have the bonus of the SR
+    p: float  # of its p-norm
+    executed: bool  # the target's next action is the one then taken
+    truncate: bool  # the last step of a run does not cut the bootstraps
 
 
 @njit(cache=True)
@@ -86,11 +96,11 @@ def _norm(row, p):
 
 
 @njit(cache=True)
-def replayed_start(model, python, current):
+def released_start(mdp, python, current):
     """`reset()`: a draw beyond a start distribution that sums to less than 1 changes nothing."""
     u = uniform_53(python)
-    for s in range(len(model.start)):
-        if u < model.start[s]:
+    for s in range(len(mdp.start)):
+        if u < mdp.start[s]:
             return s
     return current
 
@@ -118,22 +128,21 @@ def _epsilon_greedy(q, s, n, explore, python, legacy):
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def replay_sarsa(
-    model, bonus, p, setting, executed, truncate, steps, python, legacy, start, returns, trace
-):
-    """Runs of the released scripts, in order; twisters and `start` go on where they stood.
+def released_sarsa(mdp, options, setting, steps, draws, returns, trace):
+    """Runs of the released scripts, in order; `draws` go on where they stood.
 
     Building the MDP draws the first start state (asked for by -1); each run, at its end, that of
     the next.
     """
-    states = len(model.n_slots)
-    width, depth = len(model.slots), len(model.outcomes)
+    python, legacy, start = draws.python, draws.legacy, draws.start
+    bonus, p, executed, truncate = options.bonus, options.p, options.executed, options.truncate
+    states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     alpha, gamma, eta = setting[ALPHA], setting[GAMMA], setting[ETA]
     gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
     explore = np.ceil(setting[EPSILON] * TWO_53)
     tracing = trace.shape[0] > 0
     if start[0] < 0:
-        start[0] = replayed_start(model, python, 0)
+        start[0] = released_start(mdp, python, 0)
     for run in range(len(returns)):
         q = np.zeros((states, width))
         size = states if bonus else 0
@@ -143,20 +152,20 @@ def replay_sarsa(
         for t in range(steps):
             slot = carried
             if slot < 0:
-                n = int(model.n_slots[s])
+                n = int(mdp.n_slots[s])
                 slot = _epsilon_greedy(q, s, n, explore, python, legacy)
             cell = (s * width + slot) * depth
             u = uniform_53(python)
-            while u >= model.threshold[cell]:
+            while u >= mdp.threshold[cell]:
                 cell += 1
-            s_next, reward = np.int64(model.next_state[cell]), model.reward[cell]
-            n_next = int(model.n_slots[s_next])
+            s_next, reward = np.int64(mdp.next_state[cell]), mdp.reward[cell]
+            n_next = int(mdp.n_slots[s_next])
             next_slot = _epsilon_greedy(q, s_next, n_next, explore, python, legacy)
-            ends = model.ends[cell]
+            ends = mdp.ends[cell]
             cut = ends or (t == steps - 1 and not truncate)
             keep = 0.0 if cut else 1.0
             total = reward
-            norm = 0.0
+            norm = math.nan
             if bonus:
                 for j in range(states):
                     cumulant = 1.0 if j == s else 0.0
@@ -178,6 +187,6 @@ def replay_sarsa(
                 carried = next_slot
             if ends:
                 break
-        start[0] = replayed_start(model, python, s)
+        start[0] = released_start(mdp, python, s)
         if diverged(q.ravel()):
             returns[run] = math.nan

@@ -1,4 +1,4 @@
-"""The true MDP as a model-based kernel meets it: start states and sampled outcomes."""
+"""Acting in the true MDP with one run's random stream: start states, outcomes, new episodes."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ def uniform(stream):
 
 
 @njit(cache=True)
-def begin(model, stream):
+def reset(mdp, stream):
     """A start state."""
-    return np.int64(start_state(model, draw(stream[0], stream[1], stream[2], stream[3], 0)))
+    return np.int64(start_state(mdp, draw(stream[0], stream[1], stream[2], stream[3], 0)))
 
 
 @njit(cache=True)
-def move_on(model, cell, age, stream):
-    """The state after an outcome, and the age of its episode: a new one where the last has ended."""
-    if model.ends[cell] or age + 1 == model.episode_limit:
-        return begin(model, stream), 0
-    return np.int64(model.next_state[cell]), age + 1
+def advance(mdp, cell, age, stream):
+    """The state after an outcome and the age of its episode; a new episode where the last ended."""
+    if mdp.ends[cell] or age + 1 == mdp.episode_limit:
+        return reset(mdp, stream), 0
+    return np.int64(mdp.next_state[cell]), age + 1
 
 
 @njit(cache=True)
-def sample_outcome(model, s, slot, stream):
+def sample_outcome(mdp, s, slot, stream):
     """The cell of the outcome of taking `slot` in s."""
-    depth = len(model.outcomes)
-    cell = (s * len(model.slots) + slot) * depth
+    depth = len(mdp.outcomes)
+    cell = (s * len(mdp.slots) + slot) * depth
     u = draw(stream[0], stream[1], stream[2], stream[3], 0)
     for _ in range(depth - 1):
-        if u < model.threshold[cell]:
+        if u < mdp.threshold[cell]:
             break
         cell += 1
     return cell

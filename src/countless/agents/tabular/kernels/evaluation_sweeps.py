@@ -136,7 +136,7 @@ def _leap(power, level, value, trial, theta):
 
 
 @njit(cache=True)
-def settle(x, value, theta, most):
+def sweep_until_stable(x, value, theta, most):
     """Sweep until one changes no value by more than theta; returns that change, or -1 after `most`."""
     # Arrays are taken out of the tuple once: reaching into it costs as much as a sweep.
     row, reward, power, levels, trial = x.row, x.reward, x.power, x.levels, x.trial
@@ -164,7 +164,7 @@ def settle(x, value, theta, most):
 
 
 @njit(cache=True)
-def repeat(x, value, times):
+def sweep_times(x, value, times):
     """That many sweeps."""
     row, reward, power, levels, trial = x.row, x.reward, x.power, x.levels, x.trial
     if times <= 8 or len(value) > SMALL:

@@ -7,6 +7,7 @@ themselves, outside) and in how they turn words into numbers (done here).
 from __future__ import annotations
 
 import random
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,6 +27,19 @@ def numpy_twister(seed: int) -> NDArray[np.uint32]:
     """State of `np.random.seed(seed)`: 624 words and the position."""
     state = np.random.RandomState(seed).get_state(legacy=False)["state"]
     return np.append(state["key"], state["pos"]).astype(np.uint32)
+
+
+class ReleasedDraws(NamedTuple):
+    """Where the released scripts stand: their two generators and the start state of the next run."""
+
+    python: NDArray[np.uint32]  # (625,)
+    legacy: NDArray[np.uint32]  # (625,)
+    start: NDArray[np.int64]  # (1,); -1 before the first is drawn
+
+
+def released_draws(seed: int) -> ReleasedDraws:
+    """The generators as a released script seeds them."""
+    return ReleasedDraws(python_twister(seed), numpy_twister(seed), np.array([-1]))
 
 
 @njit(cache=True)

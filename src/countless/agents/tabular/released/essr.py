@@ -1,9 +1,10 @@
 """The released ESSR, draw for draw and operation for operation.
 
-What it plans is in the head of `released.py`. Here sums run over all states in its order, and the
-substochastic SR is inverted by NumPy itself: two actions may tie up to rounding, and then the last bit
-decides what it does next. Two short cuts change no bit: best actions are looked for again only where
-the values have moved too far to be sure of them, and sweeps end where they change nothing.
+What it plans is in the head of `kernels/essr_released_planner.py`. Here sums run over all states in
+its order, and the substochastic SR is inverted by NumPy itself: two actions may tie up to rounding, and
+then the last bit decides what it does next. Two short cuts change no bit: best actions are
+looked for again only where the values have moved too far to be sure of them, and sweeps end where they
+change nothing.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ import numpy as np
 from numba import njit, objmode
 from numpy.typing import NDArray
 
-from countless.agents.tabular.kernels.essr import BETA, EPSILON, GAMMA, PSEUDO
-from countless.agents.tabular.kernels.novelty import COUNTS, SSR
-from countless.agents.tabular.kernels.released import MOST_SWEEPS, THETA, close
-from countless.agents.tabular.kernels.replay import replayed_start
-from countless.agents.tabular.kernels.twister import numpy_below, python_below, uniform_53
+from countless.agents.tabular.kernels.essr_model import BETA, EPSILON, GAMMA, PSEUDO
+from countless.agents.tabular.kernels.essr_released_planner import MOST_SWEEPS, THETA, close
+from countless.agents.tabular.kernels.ssr_bonus import COUNTS, SSR
+from countless.agents.tabular.released.sarsa import released_start
+from countless.agents.tabular.released.twister import numpy_below, python_below, uniform_53
 
 MOST_ROUNDS = 10_000_000
 
 
 class Learned(NamedTuple):
-    """Model, values and policy of a run."""
+    """The learned model, values and policy of a run."""
 
     moves: NDArray[np.float64]  # (S, S) n(s, s')
     samples: NDArray[np.float64]  # (S, A, S) with the pseudo-samples
@@ -134,8 +135,9 @@ def _plan(x, gamma, epsilon, legacy):
 
 
 @njit(error_model="numpy", cache=True)
-def _learn(x, source, on_next, gamma, beta, pseudo, s, a, s_next, reward):
+def _learn(x, options, gamma, beta, pseudo, s, a, s_next, reward):
     """Counts, reward means, the SSR; returns the norm at s."""
+    source = options.source
     states = len(x.value)
     x.moves[s, s_next] += 1.0
     x.samples[s, a, s_next] += 1.0
@@ -157,18 +159,19 @@ def _learn(x, source, on_next, gamma, beta, pseudo, s, a, s_next, reward):
     for i in range(states):
         for b in range(x.samples.shape[1]):
             for j in range(states):
-                intrinsic = norm[j] if on_next else norm[i]
+                intrinsic = norm[j] if options.on_entered else norm[i]
                 x.payoff[i, b, j] = x.reward[i, b, j] + weight * -intrinsic
     return norm[s]
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def replay_essr(model, source, on_next, setting, steps, python, legacy, start, returns, trace):
-    """Runs of the released script, in order; twisters and `start` go on where they stood."""
-    states, width, depth = len(model.n_slots), len(model.slots), len(model.outcomes)
+def released_essr(mdp, options, setting, steps, draws, returns, trace):
+    """Runs of the released script, in order; `draws` go on where they stood."""
+    python, legacy, start = draws.python, draws.legacy, draws.start
+    states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     gamma, beta, epsilon, pseudo = setting[GAMMA], setting[BETA], setting[EPSILON], setting[PSEUDO]
     if start[0] < 0:
-        start[0] = replayed_start(model, python, 0)
+        start[0] = released_start(mdp, python, 0)
     for run in range(len(returns)):
         x = _new(states, width, pseudo)
         for j in range(states):
@@ -180,17 +183,17 @@ def replay_essr(model, source, on_next, setting, steps, python, legacy, start, r
                 a = (width - 1) * python_below(python, 2)
             cell = (s * width + a) * depth
             u = uniform_53(python)
-            while u >= model.threshold[cell]:
+            while u >= mdp.threshold[cell]:
                 cell += 1
-            s_next, reward = np.int64(model.next_state[cell]), model.reward[cell]
+            s_next, reward = np.int64(mdp.next_state[cell]), mdp.reward[cell]
             returns[run] += reward
             value = x.value[s]
-            norm = _learn(x, source, on_next, gamma, beta, pseudo, s, a, s_next, reward)
+            norm = _learn(x, options, gamma, beta, pseudo, s, a, s_next, reward)
             if trace.shape[0] > 0:
                 trace[run, t, 0], trace[run, t, 1], trace[run, t, 2] = s, a, reward
                 trace[run, t, 3], trace[run, t, 4] = norm, value
             if not _plan(x, gamma, epsilon, legacy):
                 return False
             s = s_next
-        start[0] = replayed_start(model, python, s)
+        start[0] = released_start(mdp, python, s)
     return True

@@ -15,7 +15,7 @@ UNROLLED = 8
 MOST_CELLS = 100_000_000
 
 
-class Model(NamedTuple):
+class MDPArrays(NamedTuple):
     """Every state has `A` action slots and every slot `K` outcomes; unused ones are padding.
 
     `threshold` holds, for each outcome, the cumulative probability times 2^53, rounded up: for a
@@ -38,7 +38,7 @@ class Model(NamedTuple):
     episode_limit: int
 
 
-def compile_model(mdp: MDP) -> Model:
+def compile_mdp(mdp: MDP) -> MDPArrays:
     """The tables of an MDP."""
     n_slots = np.diff(mdp.state_offsets)
     n_outcomes = np.diff(mdp.pair_offsets)
@@ -60,7 +60,7 @@ def compile_model(mdp: MDP) -> Model:
     reward[cell] = mdp.reward
     ends = np.zeros(cells, dtype=np.bool_)
     ends[cell] = mdp.terminated
-    return Model(
+    return MDPArrays(
         slots=_sized(width),
         outcomes=_sized(depth),
         n_slots=n_slots.astype(np.float64),

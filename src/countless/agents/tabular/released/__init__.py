@@ -1,0 +1,1 @@
+"""The released code, draw by draw: `--rng authors`. Twins live in tests/oracles."""
