@@ -60,6 +60,8 @@ class Workers:
         finally:
             for worker in self._running.values():
                 worker.process.kill()
+                worker.ask_to_stop()
+                worker.process.wait()
         if failure is not None:
             raise failure
         if stopping:
@@ -98,6 +100,7 @@ class Workers:
     def _end(self, worker: _Worker) -> CountlessError | None:
         del self._running[worker.index]
         worker.context.close()
+        worker.ask_to_stop()  # closes its input
         code = worker.process.wait()
         if worker.failure is None and not worker.told_the_end:
             return CountlessError(f"{worker.job.label}: its process died (exit code {code})")
@@ -126,19 +129,22 @@ class _Worker:
             start_new_session=True,  # Ctrl-C goes to us alone, and we ask it to stop
         )
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(describe(self.job, self.store)) + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(OSError):  # a process that died at once is heard of below
+            self.process.stdin.write(json.dumps(describe(self.job, self.store)) + "\n")
+            self.process.stdin.flush()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said.put((self.index, json.loads(line)))
+        with self.process.stdout as lines:
+            for line in lines:
+                self.said.put((self.index, json.loads(line)))
         self.said.put((self.index, {ENDED: True}))
 
     def ask_to_stop(self) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
 
 
 def describe(job: DqnJob, store: Store) -> dict[str, Any]:
