@@ -22,6 +22,9 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from countless.cli.show import print_table
+from countless.runs.study import complete
+
 import plain
 import plain_planning
 from countless.agents.catalogue import make_agent
@@ -29,10 +32,8 @@ from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
 from countless.analysis.tables import Table
-from countless.cli.show import print_table
 from countless.envs.catalog import make_mdp
 from countless.experiments.table6 import SWEEPS
-from countless.runs.study import complete
 
 STEPS = 5000
 RUNS = 4000

@@ -41,12 +41,15 @@ def _section(entry: AgentEntry) -> str:
         rows = ["| environment | values | source |", "|---|---|---|"]
         for preset in entry.presets:
             values = ", ".join(
-                f"{name} {value:g}" for name, value in (*preset.when.items(), *preset.parameters.items())
+                f"{name} {value:g}"
+                for name, value in (*preset.when.items(), *preset.parameters.items())
             )
             rows.append(f"| {preset.env} | {values} | {preset.source} |")
         parts.append("\n".join(rows))
     if entry.grid is not None:
-        axes = "; ".join(f"{name}: {len(values)} values" for name, values in entry.grid.values.items())
+        axes = "; ".join(
+            f"{name}: {len(values)} values" for name, values in entry.grid.values.items()
+        )
         parts.append(f"Default grid of `countless sweep` ({entry.grid.source}): {axes}.")
     return "\n\n".join(parts)
 

@@ -1,5 +1,8 @@
 """A plain Gymnasium loop, CleanRL's way, with a bonus in three lines: Q-learning in DeepSea.
 
+Gymnasium's vector environments use the step after the end of an episode to reset (their default,
+`AutoresetMode.NEXT_STEP`). That step is no transition: neither agent nor bonus may learn from it.
+
 python examples/gymnasium_loop.py
 python examples/gymnasium_loop.py --bonus ssr --steps 2000
 """
@@ -27,20 +30,22 @@ def learn(bonus_name: str | None, beta: float, steps: int, seed: int) -> tuple[i
     rng = np.random.default_rng(seed)
     seen, found = set(), 0
     obs, _ = envs.reset(seed=seed)
-    resets = np.zeros(ENVS, dtype=bool)
+    active = np.ones(ENVS, dtype=bool)  # environments whose next step is not a reset
     for _ in range(steps // ENVS):
         greedy = (q[obs] + 1e-9 * rng.random((ENVS, actions))).argmax(axis=1)
         action = np.where(rng.random(ENVS) < 0.05, rng.integers(0, actions, ENVS), greedy)
         next_obs, reward, terminated, truncated, _ = envs.step(action)
         found += int((reward > 0.5).sum())
         if bonus is not None:
-            intrinsic = bonus.observe(obs, next_observations=next_obs, dones=terminated)  # 2
+            intrinsic = bonus.observe(  # 2
+                obs, next_observations=next_obs, dones=terminated, active=active
+            )
             reward = reward + intrinsic  # 3
         target = reward + 0.95 * np.where(terminated, 0.0, q[next_obs].max(axis=1))
-        for i in np.flatnonzero(~resets):  # a step that only resets is no transition
+        for i in np.flatnonzero(active):
             q[obs[i], action[i]] += 0.2 * (target[i] - q[obs[i], action[i]])
-        seen.update(obs[~resets].tolist())
-        obs, resets = next_obs, terminated | truncated
+        seen.update(obs[active].tolist())
+        obs, active = next_obs, ~(terminated | truncated)
     return len(seen), found
 
 

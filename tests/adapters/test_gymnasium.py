@@ -7,7 +7,6 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from countless.adapters.gymnasium import BonusVectorEnv
-from countless.adapters.view import SeenBonus, bonus_for, make_view
 from countless.bonuses import make_bonus
 from countless.core.errors import BadInput
 
@@ -34,10 +33,11 @@ class Spy:
     def __init__(self):
         self.calls = []
 
-    def observe(self, observations, features=None, **transition):
+    def observe(self, observations, features=None, *, active=None, **transition):
         told = {key: np.asarray(value).tolist() for key, value in transition.items()}
-        self.calls.append((observations.tolist(), told))
-        return observations.astype(float)
+        took = np.ones(len(observations), bool) if active is None else active
+        self.calls.append((observations.tolist(), told, took.tolist()))
+        return np.where(took, observations, 0).astype(float)
 
 
 def vector(count, mode):
@@ -54,13 +54,16 @@ def test_the_departed_state_is_paid_for(mode):
         _, reward, _, _, info = env.step(np.zeros(2, int))
         np.testing.assert_array_equal(reward, info["extrinsic_reward"] + info["intrinsic_reward"])
         rewards.append(info["intrinsic_reward"][0])
-        observations, transition = spy.calls[-1]
-        told.append((observations[0], transition["next_observations"][0], transition["dones"][0]))
+        observations, transition, active = spy.calls[-1]
+        if active[0]:
+            after, done = transition["next_observations"][0], transition["dones"][0]
+            told.append((observations[0], after, done))
+    # Under NEXT_STEP the fifth step only resets: it is no transition, and pays nothing.
     if mode == AutoresetMode.SAME_STEP:
         assert told == [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 4, 1), (0, 1, 0), (1, 2, 0)]
         assert rewards == [0, 1, 2, 3, 0, 1]
-    else:  # the fifth step only resets: it pays nothing, and the end stays an end
-        assert told == [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 4, 1), (4, 0, 1), (0, 1, 0)]
+    else:
+        assert told == [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 4, 1), (0, 1, 0)]
         assert rewards == [0, 1, 2, 3, 0, 0]
 
 
@@ -70,13 +73,127 @@ def test_the_reached_state_is_paid_for(mode):
     env = BonusVectorEnv(vector(1, mode), spy, of="reached")
     env.reset(seed=0)
     paid = [env.step(np.zeros(1, int))[4]["intrinsic_reward"][0] for _ in range(6)]
-    starts = [transition["starts"][0] for _, transition in spy.calls]
+    starts = [transition["starts"][0] for _, transition, active in spy.calls if active[0]]
     if mode == AutoresetMode.SAME_STEP:
         assert paid == [1, 2, 3, 4, 1, 2]
-        assert starts == [0, 0, 0, 0, 1, 0]
+        assert starts == [1, 0, 0, 0, 1, 0]
     else:
         assert paid == [1, 2, 3, 4, 0, 1]
-        assert starts == [0, 0, 0, 0, 1, 0]
+        assert starts == [1, 0, 0, 0, 1]
+
+
+class Cycle(gymnasium.Env):
+    """0, 1, 2, 0, ... for ever; a time limit cuts it."""
+
+    observation_space = spaces.Discrete(3)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return self.state, {}
+
+    def step(self, action):
+        self.state = (self.state + 1) % 3
+        return self.state, 0.0, False, False, {}
+
+
+def cut_cycle(count, mode):
+    make = lambda: gymnasium.wrappers.TimeLimit(Cycle(), 4)  # noqa: E731
+    return SyncVectorEnv([make] * count, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("of", ["departed", "reached"])
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_a_reset_is_no_transition(mode, count, of):
+    """In a cycle every norm is 1 / (1 - gamma), however often a time limit cuts it."""
+    env = BonusVectorEnv(cut_cycle(count, mode), "sr-norm", of=of, gamma=0.9, eta=0.1)
+    env.reset(seed=0)
+    for _ in range(6000 // count):
+        env.step(np.zeros(count, int))
+    np.testing.assert_allclose(env.bonus.norms(), 10.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("of", ["departed", "reached"])
+def test_both_modes_teach_the_same(of):
+    """Counts, and what the SR learns, do not depend on when an environment is reset."""
+    visits = {}
+    for mode, steps in ((AutoresetMode.SAME_STEP, 8), (AutoresetMode.NEXT_STEP, 9)):
+        env = BonusVectorEnv(vector(2, mode), "counts", of=of)
+        env.reset(seed=0)
+        for _ in range(steps):
+            env.step(np.zeros(2, int))
+        visits[mode] = env.bonus.counts(np.arange(5)).tolist()
+    # Two episodes of four steps in two environments.
+    expected = [4, 4, 4, 4, 0] if of == "departed" else [0, 4, 4, 4, 4]
+    assert visits == dict.fromkeys(visits, expected)
+
+
+def test_rnd_keeps_the_sums_of_environments_that_reset():
+    env = BonusVectorEnv(
+        cut_cycle(2, AutoresetMode.NEXT_STEP), "rnd", warm_up=0, features=8, gamma=0.5
+    )
+    env.reset(seed=0)
+    for step in range(6):
+        env.step(np.zeros(2, int))
+        if step == 3:
+            before = env.bonus.state_dict()["sums"]
+        if step == 4:  # all were reset
+            np.testing.assert_array_equal(env.bonus.state_dict()["sums"], before)
+    assert (env.bonus.state_dict()["sums"] > 0).all()
+
+
+class Parts(Corridor):
+    """The corridor with observations of several parts."""
+
+    def __init__(self, kind):
+        cell, seen = spaces.Discrete(5), spaces.Box(0, 9, (2,))
+        both = {"cell": cell, "said": spaces.Text(3), "seen": seen}
+        self.kind = kind
+        self.observation_space = spaces.Dict(both) if kind is dict else spaces.Tuple((cell, seen))
+
+    def _shown(self):
+        seen = np.full(2, self.cell, np.float32)
+        cell = np.int64(self.cell)
+        return {"cell": cell, "said": "go", "seen": seen} if self.kind is dict else (cell, seen)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self._shown(), {}
+
+    def step(self, action):
+        _, *rest = super().step(action)
+        return self._shown(), *rest
+
+
+@pytest.mark.parametrize("of", ["departed", "reached"])
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+@pytest.mark.parametrize("kind", [dict, tuple])
+def test_observations_of_several_parts(kind, mode, of):
+    parts = SyncVectorEnv([lambda: Parts(kind)] * 2, autoreset_mode=mode)
+    plain, env = (
+        BonusVectorEnv(vector(2, mode), "counts", of=of),
+        BonusVectorEnv(parts, "counts", of=of),
+    )
+    plain.reset(seed=0)
+    env.reset(seed=0)
+    for _ in range(12):
+        expected = plain.step(np.zeros(2, int))[4]["intrinsic_reward"]
+        np.testing.assert_allclose(env.step(np.zeros(2, int))[4]["intrinsic_reward"], expected)
+
+
+def test_minigrid_needs_no_preprocessing():
+    pytest.importorskip("minigrid")
+    env = BonusVectorEnv(
+        gymnasium.make_vec("MiniGrid-Empty-5x5-v0", num_envs=2, vectorization_mode="sync"),
+        "counts",
+    )
+    env.reset(seed=0)
+    turns = [env.step(np.zeros(2, int))[4]["intrinsic_reward"].tolist() for _ in range(5)]
+    # Both stand in the same place: turning left four times leads to the first view again.
+    assert turns[0] == pytest.approx([1.0, 2**-0.5])
+    assert turns[4] == pytest.approx([3**-0.5, 0.5])
 
 
 def test_observations_are_not_overwritten_by_the_environment():
@@ -97,54 +214,14 @@ def test_bad_input():
         BonusVectorEnv(env, make_bonus("counts", 5), beta=1.0)
     with pytest.raises(BadInput, match="reset themselves"):
         BonusVectorEnv(vector(1, AutoresetMode.DISABLED), "counts")
-    with pytest.raises(BadInput, match="cannot read Dict observations: give view="):
-        make_view(spaces.Dict({"a": spaces.Discrete(3)}))
-    with pytest.raises(BadInput, match="view= goes with a bonus"):
-        bonus_for("counts", spaces.Discrete(3), view=lambda x: x)
+    with pytest.raises(BadInput, match="preprocess goes with a bonus"):
+        BonusVectorEnv(env, "counts", preprocess=lambda x: x)
 
 
-@pytest.mark.parametrize(
-    ("space", "shape"),
-    [
-        (spaces.Box(0, 255, (84, 84, 4), np.uint8), (4, 84, 84)),
-        (spaces.Box(0, 255, (4, 84, 84), np.uint8), (4, 84, 84)),
-        (spaces.Box(0, 255, (60, 80, 3), np.uint8), (60, 80)),
-        (spaces.Box(0, 255, (3, 60, 80), np.uint8), (60, 80)),
-        (spaces.Box(0, 255, (84, 84), np.uint8), (84, 84)),
-        (spaces.Box(0, 255, (7, 7, 3), np.uint8), (147,)),
-        (spaces.Box(-1, 1, (2, 3)), (6,)),
-        (spaces.Box(-1, 1, (5,)), (5,)),
-        (spaces.MultiDiscrete([3, 4]), (2,)),
-        (spaces.Discrete(4, start=10), ()),
-    ],
-)
-def test_spaces_become_what_a_bonus_reads(space, shape):
-    spec, _ = make_view(space)
-    assert spec.shape == shape
-    bonus = bonus_for("counts", space)
-    batch = np.stack([space.sample() for _ in range(3)])
-    assert bonus.observe(batch).shape == (3,)
-    assert bonus.compute(batch).dtype == np.float64
-
-
-def test_colours_become_grey_and_the_newest_frame_stays_last():
-    spec, view = make_view(spaces.Box(0, 255, (20, 20, 3), np.uint8))
-    colours = np.zeros((1, 20, 20, 3), np.uint8)
-    colours[..., 1] = 255
-    assert view(colours).shape == (1, *spec.shape)
-    assert int(view(colours)[0, 0, 0]) == 150
-    _, view = make_view(spaces.Box(0, 255, (20, 20, 4), np.uint8))
-    frames = np.zeros((1, 20, 20, 4), np.uint8)
-    frames[..., 3] = 7
-    assert (view(frames)[:, -1] == 7).all()
-
-
-def test_a_view_of_ones_own():
-    bonus = bonus_for(make_bonus("counts", 5), spaces.Dict({}), view=lambda x: x["cell"])
-    assert isinstance(bonus, SeenBonus)
-    assert bonus.observe({"cell": np.array([1, 1])}).tolist() == pytest.approx([1.0, 0.5**0.5])
-    again = bonus_for(make_bonus("counts", 5), spaces.Dict({}), view=lambda x: x["cell"])
-    again.load_state_dict(bonus.state_dict())
-    assert again.compute({"cell": np.array([1])}).tolist() == pytest.approx([3**-0.5])
-    again.update({"observations": {"cell": np.array([1])}})
-    assert again.compute({"cell": np.array([1])}).tolist() == pytest.approx([0.5])
+def test_preprocessing_of_ones_own():
+    env = BonusVectorEnv(
+        vector(2, AutoresetMode.NEXT_STEP), make_bonus("counts", 2), preprocess=lambda x: x // 3
+    )
+    env.reset(seed=0)
+    paid = [env.step(np.zeros(2, int))[4]["intrinsic_reward"][0] for _ in range(4)]
+    assert paid == pytest.approx([1.0, 3**-0.5, 5**-0.5, 1.0])

@@ -125,9 +125,9 @@ def test_pictures_and_cut_episodes():
     second = [env.step(np.zeros(2, int))[3][0]["intrinsic_reward"] for _ in range(5)]
     assert np.mean(second) < np.mean(first)
     model = DQN("CnnPolicy", env, buffer_size=50, device="cpu")
-    before = env.bonus.bonus.updates
+    before = env.bonus.updates
     model.learn(20)
-    assert env.bonus.bonus.updates >= before + 20
+    assert env.bonus.updates >= before + 20
 
 
 def test_a_cut_episode_is_no_end():

@@ -55,7 +55,7 @@ CASES = [
     Case("sr-norm", 7, {"norm": 2.0, "eta": 0.5}),
     Case("sr-norm", 7, {"form": "network", **SMALL}, in_order=False),
     Case("sr-norm", (5,), {"norm": 2.0, **SMALL, "target": "next"}, in_order=False),
-    Case("sr-norm", (2, 40, 36), {**SMALL, "reconstruction": "yes"}, in_order=False),
+    Case("sr-norm", (2, 40, 36), {**SMALL, "reconstruction": True}, in_order=False),
     Case("sr-norm", (40, 40), {**SMALL, "target_period": 2}, in_order=False),
     Case("sr-norm", 7, {"form": "features", **SMALL}, features=12, in_order=False),
     Case("sr-norm", (5,), {"form": "features", **SMALL, "width": 0}, features=12, in_order=False),

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from bonuses.cases import CASES
-from countless.bonuses import Batch, Bonus, bonus_names, load_state, make_bonus, save_state
+from countless.bonuses import Bonus, Transitions, bonus_names, load_state, make_bonus, save_state
 from countless.bonuses.registry import bonus_kind
-from countless.bonuses.spec import as_observations
 from countless.core.errors import BadInput
+from countless.core.observations import as_reader
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -22,7 +22,7 @@ def transition(case, count, seed=0):
         case.batch(count, seed=seed), case.batch(count, seed=seed + 1000)
     )  # fmt: skip
     dones = np.arange(count) % 3 == 2
-    return Batch(observations, after, None, dones, features, after_features)
+    return Transitions(observations, after, None, dones, features, after_features)
 
 
 def same(first, second):
@@ -35,7 +35,7 @@ def test_the_cases_cover_the_registry():
     assert {case.name for case in CASES} == set(bonus_names())
     for name in bonus_names():
         kind = bonus_kind(name)
-        made = {as_observations(case.observations).kind for case in CASES if case.name == name}
+        made = {as_reader(case.observations).kind for case in CASES if case.name == name}
         assert made == set(kind.observations), name
 
 
@@ -247,5 +247,29 @@ def test_an_empty_batch_teaches_nothing(case):
     observations, features = case.batch(3)
     none = observations[:0], rows(features, slice(0, 0))
     assert bonus.compute(*none).shape == (0,)
-    bonus.update(Batch(none[0], none[0], None, None, none[1], none[1]))
+    bonus.update(Transitions(none[0], none[0], None, None, none[1], none[1]))
     same(before, bonus.state_dict())
+
+
+@every_case
+def test_environments_that_only_reset_teach_nothing(case):
+    """What an inactive row holds does not matter: it is paid 0, and nothing is learned from it."""
+    first, second = case.make(), case.make()
+    active = np.array([True, False, True])
+    for step in range(4):
+        observations, features = case.batch(3, seed=step)
+        other, other_features = case.batch(3, seed=step + 50)
+        changed = np.where(active.reshape(-1, *[1] * (observations.ndim - 1)), observations, other)
+        more = {} if step % 2 else {"next_observations": case.batch(3, seed=step + 9)[0]}
+        if features is not None:
+            other_features = np.where(active[:, None], features, other_features)
+        else:
+            other_features = None
+        paid = first.observe(observations, features, active=active, **more)
+        same_paid = second.observe(changed, other_features, active=active, **more)
+        np.testing.assert_array_equal(paid, same_paid)
+        assert paid[1] == 0
+        tensor = first.observe(torch.as_tensor(observations), features, active=[False] * 3)
+        assert tensor.tolist() == [0, 0, 0]
+        second.observe(observations, features, active=[False] * 3)
+    same(first.state_dict(), second.state_dict())

@@ -9,9 +9,9 @@ import pytest
 
 from countless.bonuses import BonusKind, bonus_names, make_bonus, registry
 from countless.bonuses.counts import Counts, CountsParameters
-from countless.bonuses.spec import as_observations
 from countless.bonuses.storage import load_state
 from countless.core.errors import BadInput
+from countless.core.observations import as_reader
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,9 @@ def test_bad_input(name, observations, parameters, message):
 
 
 def test_spaces():
-    assert as_observations(gymnasium.spaces.Discrete(5)).n_states == 5
-    assert as_observations(gymnasium.spaces.Box(0, 1, (3,))).kind == "vector"
-    assert as_observations(gymnasium.spaces.Box(0, 255, (4, 84, 84), np.uint8)).kind == "image"
-    with pytest.raises(BadInput, match="pixels of 0 to 255"):
-        as_observations(gymnasium.spaces.Box(0, 1, (84, 84)))
+    assert as_reader(gymnasium.spaces.Discrete(5)).n_states == 5
+    assert as_reader(gymnasium.spaces.Box(0, 1, (3,))).kind == "vector"
+    assert as_reader(gymnasium.spaces.Box(0, 255, (4, 84, 84), np.uint8)).kind == "image"
 
 
 def test_a_bonus_of_another_package_plugs_in(monkeypatch):
@@ -102,5 +100,5 @@ def test_the_tabular_bonuses_live_without_torch():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *shapes, rnd, pixelcnn = done.stdout.splitlines()
     assert shapes == ["(1,)"] * 3
-    assert rnd == "rnd needs PyTorch: pip install 'countless[deep]'"
-    assert pixelcnn == "pixelcnn needs PyTorch: pip install 'countless[deep]'"
+    assert rnd == "rnd needs PyTorch: in a clone of the repository, pip install '.[deep]'"
+    assert pixelcnn == "pixelcnn needs PyTorch: in a clone of the repository, pip install '.[deep]'"

@@ -6,8 +6,8 @@ import torch
 
 from countless.bonuses import make_bonus
 from countless.bonuses.networks.inputs import area_mean, make_device
-from countless.bonuses.networks.moments import Moments
 from countless.bonuses.networks.rnd import make_predictor, make_target
+from countless.bonuses.networks.running import RunningStatistics
 from countless.core.errors import BadInput
 
 
@@ -40,7 +40,7 @@ def test_error_falls_on_seen_and_stays_on_unseen():
 
 def test_moments_are_those_of_all_values():
     values = torch.as_tensor(np.random.default_rng(0).normal(3.0, 2.0, (1000, 4)))
-    moments = Moments((4,), torch.device("cpu"))
+    moments = RunningStatistics((4,), torch.device("cpu"))
     for chunk in values.split([1, 9, 90, 900]):
         moments.add(chunk)
     torch.testing.assert_close(moments.mean, values.mean(0), rtol=1e-5, atol=0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from countless.bonuses import Batch, make_bonus
+from countless.bonuses import Transitions, make_bonus
 from countless.core.errors import BadInput
 
 
@@ -25,7 +25,7 @@ def test_it_is_equation_4(seed, norm):
     rng = np.random.default_rng(seed)
     bonus = make_bonus("sr-norm", 5, norm=norm, eta=0.3, gamma=0.9, beta=2.0)
     states, after, dones = rng.integers(0, 5, 60), rng.integers(0, 5, 60), rng.random(60) < 0.1
-    bonus.update(Batch(states, after, dones=dones))
+    bonus.update(Transitions(states, after, dones=dones))
     psi = literal_sr(5, zip(states, after, dones, strict=True), 0.3, 0.9)
     norms = np.linalg.norm(psi, ord=norm, axis=1)
     np.testing.assert_allclose(bonus.norms(), norms, rtol=1e-9, atol=1e-12)
@@ -48,7 +48,7 @@ def test_a_stream_is_its_transitions(name):
         linked.observe(path[t], starts=starts[t])
         goes_on = ~starts[t]
         if t and goes_on.any():
-            whole.update(Batch(path[t - 1][goes_on], path[t][goes_on]))
+            whole.update(Transitions(path[t - 1][goes_on], path[t][goes_on]))
     np.testing.assert_array_equal(linked.compute(np.arange(6)), whole.compute(np.arange(6)))
 
 
@@ -58,9 +58,9 @@ def test_transitions_must_be_whole(name):
     with pytest.raises(BadInput, match="the batch needs next_observations"):
         bonus.update([1, 2])
     with pytest.raises(BadInput, match="1 next observations for 2 observations"):
-        bonus.update(Batch([1, 2], [3]))
+        bonus.update(Transitions([1, 2], [3]))
     with pytest.raises(BadInput, match="3 flags for 2 observations"):
-        bonus.update(Batch([1, 2], [3, 4], dones=[True, False, True]))
+        bonus.update(Transitions([1, 2], [3, 4], dones=[True, False, True]))
     bonus.observe([1, 2])
     with pytest.raises(BadInput, match="3 environments, but 2 in the last call"):
         bonus.observe([1, 2, 3])
@@ -69,7 +69,7 @@ def test_transitions_must_be_whole(name):
 def test_ssr_is_the_papers_penalty_up_to_a_constant():
     bonus = make_bonus("ssr", 5, gamma=0.9, beta=3.0)
     rng = np.random.default_rng(0)
-    bonus.update(Batch(rng.integers(0, 5, 50), rng.integers(0, 5, 50)))
+    bonus.update(Transitions(rng.integers(0, 5, 50), rng.integers(0, 5, 50)))
     penalty = np.array([bonus.ssr.bonus(s) for s in range(5)])
     np.testing.assert_allclose(bonus.compute(np.arange(5)), 3.0 * (10.0 + penalty))
 
@@ -77,7 +77,7 @@ def test_ssr_is_the_papers_penalty_up_to_a_constant():
 def ring(**more):
     """One-hot features of three states in a ring, as transitions."""
     eye = np.eye(3, dtype=np.float32)
-    return Batch(
+    return Transitions(
         np.arange(3), np.array([1, 2, 0]), features=eye, next_features=eye[[1, 2, 0]], **more
     )
 
@@ -97,8 +97,8 @@ def test_one_hot_features_are_the_table(seed, norm):
     for _ in range(40):
         s, s_next = rng.integers(0, 6, 2)
         done = rng.random() < 0.1
-        table.update(Batch([s], [s_next], dones=[done]))
-        head.update(Batch([s], [s_next], None, [done], eye[[s]], eye[[s_next]]))
+        table.update(Transitions([s], [s_next], dones=[done]))
+        head.update(Transitions([s], [s_next], None, [done], eye[[s]], eye[[s_next]]))
     np.testing.assert_allclose(
         head.compute(np.arange(6), eye), table.compute(np.arange(6)), rtol=1e-4
     )
@@ -111,7 +111,7 @@ def test_targets_of_the_paper_and_of_the_released_code():
         bonus = on_features(gamma=0.0, target=target, eta=0.3)
         for _ in range(40):
             bonus.update(batch)
-        psi = bonus.target.psi(bonus._reader(None, batch.features)).numpy()
+        psi = bonus.target.psi(bonus._input(None, batch.features)).numpy()
         np.testing.assert_allclose(psi, wanted, atol=1e-3)
 
 
@@ -137,11 +137,25 @@ def test_random_units_tell_apart_what_shares_a_background():
         )
         for step in range(300):
             s, s_next = step % 4, (step + 1) % 4
-            bonus.update(Batch([s], [s_next], None, None, shared[[s]], shared[[s_next]]))
+            bonus.update(Transitions([s], [s_next], None, None, shared[[s]], shared[[s_next]]))
         values = bonus.compute(np.arange(5), shared)
         stands_out[width] = values[4] / values[:4].mean()
     assert stands_out[0] < 1.1
     assert stands_out[2048] > 3
+
+
+def test_every_observation_counts():
+    """With few units, none passes the threshold for most observations; one fires all the same."""
+    bonus = make_bonus("sr-norm", (5,), width=16, features=32, eta=0.1, floor=1e-3)
+    seen = np.random.default_rng(0).normal(size=(200, 5))
+    bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
+    code = bonus.network.code(bonus.network.phi(bonus._input(seen, None)))
+    assert (code.norm(dim=1) > 0.999).all()
+    assert (code > 0).any(dim=0).float().mean() > 0.5
+    # Even an observation that is all there is.
+    same = make_bonus("sr-norm", (5,), eta=0.1)
+    paid = [same.observe(np.ones((1, 5)), next_observations=np.ones((1, 5)))[0] for _ in range(9)]
+    assert paid[-1] < 0.5 * paid[0]
 
 
 def blocks(places):
@@ -156,17 +170,17 @@ def test_the_network_form_has_a_larger_norm_where_it_has_been():
     seen, unseen = blocks([(0, 14 * i) for i in range(6)]), blocks([(56, 14 * i) for i in range(6)])
     bonus = make_bonus("sr-norm", (84, 84), features=64, eta=0.05, floor=1e-3, seed=1)
     for _ in range(30):
-        bonus.update(Batch(seen, np.roll(seen, 1, axis=0)))
+        bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
     assert 1.5 * bonus.compute(seen).mean() < bonus.compute(unseen).mean()
 
 
 def test_reconstruction_learns_to_predict():
     images = blocks([(14 * i, 14 * i) for i in range(6)])
     bonus = make_bonus(
-        "sr-norm", (84, 84), features=64, reconstruction="yes", lr=1e-3, target_period=2
+        "sr-norm", (84, 84), features=64, reconstruction=True, lr=1e-3, target_period=2
     )
     losses = [
-        bonus.update(Batch(images, np.roll(images, 1, axis=0)))["reconstruction_loss"]
+        bonus.update(Transitions(images, np.roll(images, 1, axis=0)))["reconstruction_loss"]
         for _ in range(40)
     ]
     assert losses[-1] < 0.6 * losses[0]
@@ -176,7 +190,7 @@ def test_without_reconstruction_phi_stays_as_it_was():
     bonus = make_bonus("sr-norm", (4,), features=8)
     before = {k: v for k, v in bonus.state_dict().items() if k.startswith("network.encoder")}
     assert before
-    bonus.update(Batch(np.ones((3, 4)), np.zeros((3, 4))))
+    bonus.update(Transitions(np.ones((3, 4)), np.zeros((3, 4))))
     for key, value in before.items():
         np.testing.assert_array_equal(value, bonus.state_dict()[key])
 
@@ -184,7 +198,7 @@ def test_without_reconstruction_phi_stays_as_it_was():
 def test_the_target_network_waits():
     bonus = make_bonus("sr-norm", (4,), features=8, target_period=3)
     for update in range(1, 7):
-        bonus.update(Batch(np.eye(4), np.eye(4)[::-1]))
+        bonus.update(Transitions(np.eye(4), np.eye(4)[::-1]))
         assert bool((bonus.norms(np.eye(4)) > 0).any()) == (update >= 3)
 
 
@@ -206,9 +220,9 @@ def test_bad_parameters(arguments, message):
 
 def test_features_must_be_given():
     bonus = make_bonus("sr-norm", 3, form="features", features=4)
-    with pytest.raises(BadInput, match="form=features needs the features"):
+    with pytest.raises(BadInput, match="form='features' needs the features"):
         bonus.compute([0])
     with pytest.raises(BadInput, match=r"features must have shape \(B, 4\), not \(1, 3\)"):
         bonus.compute([0], np.zeros((1, 3)))
     with pytest.raises(BadInput, match="needs features and next_features in a batch"):
-        bonus.update(Batch([0], [1], features=np.zeros((1, 4))))
+        bonus.update(Transitions([0], [1], features=np.zeros((1, 4))))

@@ -9,11 +9,11 @@ import time
 
 import pytest
 import torch
+from countless.runs.deep import Status, make_job, read_episodes, run_deep
 
 from countless.agents.dqn import checkpoint
 from countless.cli import deep
 from countless.cli.main import main
-from countless.runs.deep import Status, make_job, read_episodes, run_deep
 
 TINY = {
     "width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "target_period": 40,

@@ -5,8 +5,8 @@ import pytest
 from ale_py import ALEInterface, ALEState, roms
 
 from countless.core.errors import BadInput
-from countless.envs.atari import AtariGame, game_name, game_names, is_atari, shrink
-from countless.envs.games import make_game
+from countless.envs.atari import AtariFrameEnv, game_name, game_names, is_atari, shrink
+from countless.envs.make import make_frame_env
 
 PAPERS = ("Freeway", "Gravitar", "MontezumaRevenge", "PrivateEye", "Solaris", "Venture")
 UP, NOOP = 2, 0
@@ -65,8 +65,8 @@ def recorded(name, steps, seed=0):
 
 @pytest.mark.parametrize("name", ["montezuma_revenge", "freeway", "gravitar"])
 def test_frames_equal_a_literal_version(name):
-    rounded = AtariGame(name, 0, sticky=0.0)
-    cut = AtariGame(name, 0, sticky=0.0, resize="truncated")
+    rounded = AtariFrameEnv(name, 0, sticky=0.0)
+    cut = AtariFrameEnv(name, 0, sticky=0.0, resize="truncated")
     firsts = rounded.reset(), cut.reset()
     literal = literal_area_mean(emulator(name).getScreenGrayscale())
     assert np.abs(firsts[0] - literal).max() <= 0.5 + 1e-6
@@ -93,7 +93,7 @@ def test_rounded_and_truncated_are_a_grey_level_apart_at_most():
 
 def test_frames_are_those_of_the_game_over_too():
     # Freeway is capped after 23 frames: the game is over at the third frame of the fifth step.
-    game = AtariGame("Freeway", 0, sticky=0.0, max_frames=23)
+    game = AtariFrameEnv("Freeway", 0, sticky=0.0, max_frames=23)
     game.reset()
     steps = list(recorded("freeway", 5))
     ends = [game.step(action) for action, _, _ in steps]
@@ -105,7 +105,7 @@ def test_frames_are_those_of_the_game_over_too():
 
 
 def test_past_the_end_as_released():
-    game = AtariGame("Freeway", 0, max_frames=23, past_end="act")
+    game = AtariFrameEnv("Freeway", 0, max_frames=23, past_end="act")
     game.reset()
     ends = [game.step(NOOP) for _ in range(5)]
     assert [end.frames for end in ends] == [5] * 5
@@ -114,7 +114,7 @@ def test_past_the_end_as_released():
 
 def test_sticky_actions_repeat_a_quarter_of_all_frames():
     """Each frame is compared with what the emulator does after either action."""
-    game = AtariGame("Freeway", 5, frame_skip=1)
+    game = AtariFrameEnv("Freeway", 5, frame_skip=1)
     game.reset()
     twin = emulator("freeway")
     buttons = twin.getLegalActionSet()
@@ -144,7 +144,7 @@ def test_sticky_actions_repeat_a_quarter_of_all_frames():
 
 @pytest.mark.parametrize("probability", [0.0, 0.6])
 def test_other_probabilities_to_stick(probability):
-    game = AtariGame("Freeway", 1, sticky=probability, frame_skip=1)
+    game = AtariFrameEnv("Freeway", 1, sticky=probability, frame_skip=1)
     game.reset()
     others = 0
     for i in range(1500):
@@ -157,7 +157,7 @@ def test_other_probabilities_to_stick(probability):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_papers_games_have_18_actions(name):
-    game = make_game(name, seed=0)
+    game = make_frame_env(name, seed=0)
     assert game.n_actions == 18
     assert game.frame_shape == (84, 84)
     assert game.reset().dtype == np.uint8
@@ -169,7 +169,7 @@ def test_the_papers_games_have_18_actions(name):
 
 
 def test_the_games_own_end_is_no_truncation():
-    game = AtariGame("Freeway", 0, frame_skip=60)
+    game = AtariFrameEnv("Freeway", 0, frame_skip=60)
     game.reset()
     frames = 0
     while not (step := game.step(NOOP)).terminated:
@@ -180,7 +180,7 @@ def test_the_games_own_end_is_no_truncation():
 
 
 def test_the_cap_of_18000_frames_is_a_truncation():
-    game = AtariGame("MontezumaRevenge", 0)
+    game = AtariFrameEnv("MontezumaRevenge", 0)
     game.reset()
     for _ in range(3599):
         step = game.step(NOOP)
@@ -194,8 +194,8 @@ def test_the_cap_of_18000_frames_is_a_truncation():
 @pytest.mark.parametrize("name", ["Freeway", "MontezumaRevenge"])
 def test_a_kept_state_goes_on_the_same(name):
     random = np.random.default_rng(0)
-    game = AtariGame(name, seed=3, max_frames=600)
-    other = AtariGame(name, seed=99, max_frames=600)
+    game = AtariFrameEnv(name, seed=3, max_frames=600)
+    other = AtariFrameEnv(name, seed=99, max_frames=600)
     game.reset()
     other.reset()
     for _ in range(15):
@@ -218,7 +218,7 @@ def test_a_kept_state_goes_on_the_same(name):
 
 def test_a_seed_decides_what_sticks():
     def played(seed):
-        game = AtariGame("Freeway", seed)
+        game = AtariFrameEnv("Freeway", seed)
         game.reset()
         return np.stack([game.step(UP if i % 2 else NOOP).frame for i in range(60)])
 
@@ -227,7 +227,7 @@ def test_a_seed_decides_what_sticks():
 
 
 def test_the_screen_for_people_is_in_colour():
-    game = AtariGame("Freeway", 0)
+    game = AtariFrameEnv("Freeway", 0)
     game.reset()
     assert game.screen().shape == (210, 160, 3)
 
@@ -246,7 +246,7 @@ def test_the_screen_for_people_is_in_colour():
 def test_names(name, game):
     assert is_atari(name)
     assert game_name(name) == game
-    assert make_game(name, 0).name == game
+    assert make_frame_env(name, 0).name == game
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_names(name, game):
 )
 def test_an_unknown_name_gives_the_nearest(name, near):
     with pytest.raises(BadInput, match="did you mean") as error:
-        make_game(name, 0)
+        make_frame_env(name, 0)
     assert near in str(error.value)
 
 

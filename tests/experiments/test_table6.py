@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from countless.runs.study import Study
 
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.envs import make_mdp
 from countless.experiments import table6
-from countless.runs.study import Study
 
 
 def test_importance_of_a_parameter_that_does_everything():

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from countless.agents.tabular.bind import configuration_key, reward_scale
+from countless.agents.tabular.task import configuration_key, reward_scale
 from countless.core.seeding import run_stream
 from countless.core.substochastic import substochastic_sr
 from countless.envs.mdp import MDP

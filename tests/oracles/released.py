@@ -9,8 +9,8 @@ import random
 
 import numpy as np
 
-from countless.agents.tabular.bind import configuration_key, reward_scale
 from countless.agents.tabular.kernels.essr_released_planner import CONVERGED, LITERAL
+from countless.agents.tabular.task import configuration_key, reward_scale
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
 from oracles.sarsa import TWO_53, Step, outcomes, pick

@@ -50,7 +50,7 @@ class Script:
         return frame
 
     def step(self, action):
-        from countless.envs.game import Step
+        from countless.envs.frame_env import Step
 
         episode = self.episodes[-1]
         number = len(self.episodes) - 1

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countless.agents.tabular.agents import Agent, SarsaCounts, SarsaSR, Spie
-from countless.agents.tabular.bind import configuration_key
+from countless.agents.tabular.agent import TabularAgent
+from countless.agents.tabular.sarsa_counts import SarsaCounts
+from countless.agents.tabular.sarsa_sr import SarsaSR
+from countless.agents.tabular.spie import Spie
+from countless.agents.tabular.task import configuration_key
 from countless.core.seeding import run_stream
 from countless.envs.mdp import MDP
 
@@ -57,7 +60,7 @@ def pick(entries, u):
 class Learner:
     """q, the SR as a matrix, the l1 norm by its own recursion, the sums of columns, and the counts."""
 
-    def __init__(self, agent: Agent, mdp: MDP):
+    def __init__(self, agent: TabularAgent, mdp: MDP):
         self.agent = agent
         self.q = [[0.0] * len(mdp.actions(s)) for s in range(mdp.n_states)]
         self.psi = np.zeros((mdp.n_states, mdp.n_states))

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from numpy.typing import NDArray
 
-from countless.adapters.view import View, bonus_for, check_of, pay
+from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
 from countless.core.errors import BadInput
 
 
 class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
-    """Adds a bonus to the rewards; `info` has both apart.
+    """Adds a bonus to the rewards; `info` has both separately.
 
     `info["extrinsic_reward"]` and `info["intrinsic_reward"]` are (B,). The bonus is that of the
-    observation that was left, as in the paper, or with `of="reached"` of the one that came next. The
-    step in which Gymnasium only resets an environment pays nothing.
+    observation that was left, as in the paper, or with `of="reached"` that of the one that came next.
+    Under Gymnasium's default, `AutoresetMode.NEXT_STEP`, the step after the end of an episode only
+    resets its environment: it is no transition, so it is not paid and the bonus does not see it.
 
     >>> from gymnasium import make_vec
     >>> env = BonusVectorEnv(make_vec("FrozenLake-v1", num_envs=2), "counts")
@@ -34,38 +34,49 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         bonus: str | Bonus,
         *,
         of: str = "departed",
-        view: View | None = None,
+        preprocess: Preprocess | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(env)
-        self.bonus = bonus_for(bonus, env.single_observation_space, view=view, **parameters)
-        self._of = check_of(of)
+        self._steps = StepBonus(
+            bonus, env.single_observation_space, of=of, preprocess=preprocess, **parameters
+        )
         self._mode = env.metadata.get("autoreset_mode")
         if self._mode == AutoresetMode.DISABLED:
-            raise BadInput("BonusVectorEnv needs environments that reset themselves")
+            raise BadInput(
+                "BonusVectorEnv needs environments that reset themselves: make them with "
+                "autoreset_mode=AutoresetMode.NEXT_STEP or SAME_STEP"
+            )
         self._last: Any = None
-        self._over = np.zeros(env.num_envs, dtype=bool)
+        self._ended = np.zeros(env.num_envs, dtype=bool)
+        self._starts = np.ones(env.num_envs, dtype=bool)
+
+    @property
+    def bonus(self) -> Bonus:
+        """The bonus, with all that it has learned."""
+        return self._steps.bonus
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         observations, info = self.env.reset(seed=seed, options=options)  # type: ignore[arg-type]
-        self._last = _copy(observations)
-        self._over = np.zeros(self.env.num_envs, dtype=bool)
+        self._last = copy_batch(observations)
+        self._ended[:] = False
+        self._starts[:] = True
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         same_step = self._mode == AutoresetMode.SAME_STEP
+        active = np.ones_like(self._ended) if same_step else ~self._ended
         # Where the environment resets at once, the observation that was reached is in the info.
         reached = _with_final(observations, info) if same_step else observations
-        resetting = np.zeros_like(self._over) if same_step else self._over
-        intrinsic = pay(
-            self.bonus, self._of, self._last, reached, terminated | resetting, self._over
-        )
-        intrinsic = np.where(resetting, 0.0, intrinsic)
+        intrinsic = self._steps.pay(self._last, reached, terminated, self._starts, active)
         extrinsic = np.asarray(rewards, dtype=np.float64)
-        self._last, self._over = _copy(observations), np.asarray(terminated | truncated)
+        self._last = copy_batch(observations)
+        self._ended = np.asarray(terminated | truncated, dtype=bool)
+        # A step is the first of an episode where the one before it ended one, or only reset.
+        self._starts = self._ended if same_step else ~active
         present = np.ones(len(extrinsic), dtype=bool)
         more = {
             "extrinsic_reward": extrinsic,
@@ -76,24 +87,16 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         return observations, extrinsic + intrinsic, terminated, truncated, {**info, **more}
 
 
-def _copy(observations: Any) -> Any:
-    """Vector environments may write the next observations into the same array."""
-    if isinstance(observations, dict):
-        return {key: _copy(value) for key, value in observations.items()}
-    return np.array(observations)
-
-
 def _with_final(observations: Any, info: dict[str, Any]) -> Any:
+    """What was reached, the last observations of episodes included."""
     final, present = info.get("final_obs"), info.get("_final_obs")
     if final is None or present is None:
         return observations
-    if isinstance(observations, dict):
-        return {key: _put(value, final[key], present) for key, value in observations.items()}
-    return _put(observations, final, present)
+    rows = np.flatnonzero(present)
+    return replace_rows(observations, rows, [_row(final, int(row)) for row in rows])
 
 
-def _put(observations: Any, final: Any, present: NDArray[np.bool_]) -> Any:
-    reached = np.array(observations)
-    for row in np.flatnonzero(present):
-        reached[row] = final[row]
-    return reached
+def _row(batch: Any, row: int) -> Any:
+    if isinstance(batch, dict):
+        return {key: _row(value, row) for key, value in batch.items() if not key.startswith("_")}
+    return batch[row]

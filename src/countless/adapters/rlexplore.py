@@ -1,14 +1,16 @@
-"""A bonus behind RLeXplore's `watch / compute / update`, so that its users can switch."""
+"""A bonus with the constructor and the calls of RLeXplore's reward modules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from countless.adapters.view import bonus_for, check_of, pay
-from countless.bonuses.arrays import like, need_torch, to_numpy
-from countless.bonuses.protocol import Batch
+import numpy as np
+
+from countless.adapters.steps import StepBonus
+from countless.core.arrays import like, need_torch, to_numpy
 from countless.core.errors import BadInput
+from countless.core.parameters import check_choice
 
 KEYS = ("observations", "actions", "rewards", "terminateds", "truncateds", "next_observations")
 
@@ -16,32 +18,68 @@ KEYS = ("observations", "actions", "rewards", "terminateds", "truncateds", "next
 class Reward:
     """Takes what RLeXplore's reward modules take, and gives (n_steps, n_envs) tensors.
 
-    `compute` learns from the samples in their order, as theirs does; with `sync=False` it only looks.
-    The weight is beta (1 - kappa)^k at the k-th call, times the scale of the bonus itself.
+    Parameters
+    ----------
+    envs
+        Vector environments: their observation space and their number are all that is read.
+    device
+        Where the networks of the bonus live.
+    beta, kappa
+        The weight is beta (1 - kappa)^k at the k-th call of `compute`, times the scale of the bonus.
+    gamma
+        If given, rewards are replaced by their discounted sums along the rollout, as RLeXplore does.
+    rwd_norm_type
+        "rms": divided by their running SD; "minmax": scaled to [0, 1] in each call; "none".
+    obs_norm_type
+        Without effect: a bonus normalises its own inputs.
+    bonus, of, seed, parameters
+        Which bonus, of the observation that was "departed" or "reached", with which parameters.
     """
 
     def __init__(
         self,
-        observation_space: Any,
-        action_space: Any = None,
-        n_envs: int = 1,
-        device: str = "cpu",
+        envs: Any,
+        device: Any = "cpu",
         beta: float = 1.0,
         kappa: float = 0.0,
+        gamma: float | None = None,
+        rwd_norm_type: str = "rms",
+        obs_norm_type: str = "rms",
         *,
         bonus: str = "sr-norm",
         of: str = "departed",
         seed: int = 0,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        need_torch("the RLeXplore adapter")
-        self.bonus = bonus_for(
-            bonus, observation_space, seed=seed, device=device, **dict(parameters or {})
-        )
-        self.n_envs, self.beta, self.kappa = n_envs, beta, kappa
+        torch = need_torch("the RLeXplore adapter")
+        from countless.bonuses.networks.running import RunningStatistics
+
+        space = getattr(envs, "single_observation_space", None)
+        self.observation_space = envs.observation_space if space is None else space
+        self.n_envs = int(envs.num_envs)
+        self.device = torch.device(device)
+        self.beta, self.kappa, self.gamma = beta, kappa, gamma
+        self.rwd_norm_type = check_choice("rwd_norm_type", rwd_norm_type, ("rms", "minmax", "none"))
+        self.obs_norm_type = check_choice("obs_norm_type", obs_norm_type, ("rms", "none"))
+        self.batch_size = self.n_envs  # samples that the bonus learns from at once
         self.global_step = 0
-        self.metrics: dict[str, float] = {}
-        self._of = check_of(of)
+        self.metrics: dict[str, list[list[float]]] = {"loss": [], "intrinsic_rewards": []}
+        self._steps = StepBonus(
+            bonus,
+            self.observation_space,
+            of=of,
+            seed=seed,
+            device=str(self.device),
+            **dict(parameters or {}),
+        )
+        self._scale = RunningStatistics((), torch.device("cpu"))
+        self._sums = np.zeros(self.n_envs)
+        self._learned_from: Any = None
+
+    @property
+    def bonus(self) -> Any:
+        """The bonus, with all that it has learned."""
+        return self._steps.bonus
 
     @property
     def weight(self) -> float:
@@ -60,42 +98,59 @@ class Reward:
         """Nothing is needed while the samples are collected."""
 
     def compute(self, samples: Mapping[str, Any], sync: bool = True) -> Any:
-        """The bonus of samples (n_steps, n_envs, ...), a torch tensor (n_steps, n_envs)."""
-        import torch
+        """The intrinsic rewards (n_steps, n_envs) of samples (n_steps, n_envs, ...).
 
-        _check(samples)
-        observations, reached = samples["observations"], samples["next_observations"]
-        over = to_numpy(samples["terminateds"]).astype(bool)
-        ended = over | to_numpy(samples["truncateds"]).astype(bool)
+        With `sync`, the bonus learns from each step before the next one is paid; an `update` with the
+        same samples then has nothing left to do. With `sync=False` it only looks.
+        """
+        raw = self._walk(samples, learn=sync)
+        self._learned_from = samples["observations"] if sync else None
         self.global_step += 1
-        rows = []
-        for t in range(len(observations)):
-            if sync:
-                starts = ended[t - 1] if t else None
-                paid = pay(self.bonus, self._of, observations[t], reached[t], over[t], starts)
-            else:
-                seen = observations if self._of == "departed" else reached
-                paid = to_numpy(self.bonus.compute(seen[t]))
-            rows.append(torch.as_tensor(paid))
-        stacked = torch.stack(rows) if rows else torch.zeros((0, self.n_envs))
-        return like(self.weight * stacked, observations)
+        rewards = self._normalised(raw) * self.weight
+        if rewards.size:
+            self.metrics["intrinsic_rewards"].append([self.global_step, float(rewards.mean())])
+        return like(rewards, samples["observations"])
 
     def update(self, samples: Mapping[str, Any]) -> None:
-        """Learn from samples without paying for them; `metrics` says how that went."""
+        """Learn from samples, unless `compute` has just done so."""
         _check(samples)
-        flat = {key: _flat(samples[key]) for key in KEYS}
-        self.metrics = self.bonus.update(
-            Batch(
-                flat["observations"],
-                flat["next_observations"],
-                flat["actions"],
-                to_numpy(flat["terminateds"]).astype(bool),
-            )
-        )
+        if self._learned_from is not samples["observations"]:
+            self._walk(samples, learn=True)
+        self._learned_from = None
 
+    def _walk(self, samples: Mapping[str, Any], learn: bool) -> Any:
+        """The bonus of each step, in their order."""
+        _check(samples)
+        observations, reached = samples["observations"], samples["next_observations"]
+        shape = observations.shape[:2]
+        over = to_numpy(samples["terminateds"]).astype(bool).reshape(shape)
+        ended = over | to_numpy(samples["truncateds"]).astype(bool).reshape(shape)
+        paid = np.zeros(shape)
+        for t in range(len(observations)):
+            if learn:
+                # Nothing says that the samples of two calls follow each other.
+                starts = ended[t - 1] if t else np.ones(shape[1], dtype=bool)
+                paid[t] = self._steps.pay(observations[t], reached[t], over[t], starts)
+            else:
+                paid[t] = self._steps.look(observations[t], reached[t])
+        if learn and paid.size:
+            # Bonuses have losses of different kinds; what falls in all of them is what they pay.
+            self.metrics["loss"].append([self.global_step, float(paid.mean())])
+        return paid
 
-def _flat(values: Any) -> Any:
-    return values.reshape(values.shape[0] * values.shape[1], *values.shape[2:])
+    def _normalised(self, rewards: Any) -> Any:
+        import torch
+
+        if self.gamma is not None:
+            for t in range(len(rewards)):
+                self._sums = rewards[t] = self.gamma * self._sums + rewards[t]
+        if self.rwd_norm_type == "rms" and rewards.size:
+            self._scale.add(torch.as_tensor(rewards.ravel()))
+            return rewards / (float(self._scale.deviation()) + 1e-8)
+        if self.rwd_norm_type == "minmax" and rewards.size:
+            low, high = rewards.min(), rewards.max()
+            return (rewards - low) / (high - low + 1e-8)
+        return rewards
 
 
 def _check(samples: Mapping[str, Any]) -> None:

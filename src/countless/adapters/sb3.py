@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from countless.adapters.view import View, bonus_for, check_of, pay
+from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.storage import from_bytes, to_bytes
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, install_hint
 
 try:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -19,13 +19,13 @@ try:
     from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, unwrap_vec_wrapper
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 except ImportError:
-    raise BadInput("this needs Stable-Baselines3: pip install 'countless[sb3]'") from None
+    raise BadInput(f"this needs Stable-Baselines3: {install_hint('sb3')}") from None
 
 ENTRY = "bonus.npz"
 
 
 class BonusVecEnv(VecEnvWrapper):
-    """Adds a bonus to the rewards that an agent learns from; each `info` has both apart.
+    """Adds a bonus to the rewards that an agent learns from; each `info` has both separately.
 
     Off-policy agents store the sum in their replay, as it was when the step was made. SB3's own
     `rollout/ep_rew_mean` comes from `Monitor` underneath: it stays the reward of the task.
@@ -37,18 +37,24 @@ class BonusVecEnv(VecEnvWrapper):
         bonus: str | Bonus,
         *,
         of: str = "departed",
-        view: View | None = None,
+        preprocess: Preprocess | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(venv)
-        self.bonus = bonus_for(bonus, venv.observation_space, view=view, **parameters)
-        self._of = check_of(of)
+        self._steps = StepBonus(
+            bonus, venv.observation_space, of=of, preprocess=preprocess, **parameters
+        )
         self._last: Any = None
         self._starts = np.ones(venv.num_envs, dtype=bool)
 
+    @property
+    def bonus(self) -> Bonus:
+        """The bonus, with all that it has learned."""
+        return self._steps.bonus
+
     def reset(self) -> VecEnvObs:
         observations = self.venv.reset()
-        self._last = observations
+        self._last = copy_batch(observations)
         self._starts = np.ones(self.num_envs, dtype=bool)
         return observations
 
@@ -56,8 +62,8 @@ class BonusVecEnv(VecEnvWrapper):
         observations, rewards, dones, infos = self.venv.step_wait()
         reached = _with_terminal(observations, dones, infos)
         truncated = np.array([info.get("TimeLimit.truncated", False) for info in infos])
-        intrinsic = pay(self.bonus, self._of, self._last, reached, dones & ~truncated, self._starts)
-        self._last, self._starts = observations, dones
+        intrinsic = self._steps.pay(self._last, reached, dones & ~truncated, self._starts)
+        self._last, self._starts = copy_batch(observations), dones
         for info, extrinsic, bonus in zip(infos, rewards, intrinsic, strict=True):
             info["extrinsic_reward"], info["intrinsic_reward"] = float(extrinsic), float(bonus)
         return observations, (rewards + intrinsic).astype(np.float32), dones, infos
@@ -65,23 +71,8 @@ class BonusVecEnv(VecEnvWrapper):
 
 def _with_terminal(observations: Any, dones: Any, infos: list[dict[str, Any]]) -> Any:
     """What was reached: where an episode ended, SB3 keeps it in the info."""
-    if not dones.any():
-        return observations
-    if isinstance(observations, dict):
-        return {
-            key: _put(
-                value, dones, [info.get("terminal_observation", {}).get(key) for info in infos]
-            )
-            for key, value in observations.items()
-        }
-    return _put(observations, dones, [info.get("terminal_observation") for info in infos])
-
-
-def _put(observations: Any, dones: Any, final: list[Any]) -> Any:
-    reached = np.array(observations)
-    for row in np.flatnonzero(dones):
-        reached[row] = final[row]
-    return reached
+    rows = np.flatnonzero(dones)
+    return replace_rows(observations, rows, [infos[row]["terminal_observation"] for row in rows])
 
 
 class BonusCallback(BaseCallback):
@@ -107,7 +98,7 @@ def save(model: BaseAlgorithm, path: str | Path) -> Path:
 
 
 def load_bonus(path: str | Path, env: BonusVecEnv) -> None:
-    """Bring the bonus of `env` to where it was when `save` wrote `path`; `load` the model as ever."""
+    """Restore the bonus of `env` from what `save` wrote; load the model itself with SB3."""
     target = Path(path)
     target = target if target.suffix else target.with_suffix(".zip")
     try:

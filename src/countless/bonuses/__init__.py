@@ -5,18 +5,16 @@
 [5.0]
 """
 
-from countless.bonuses.protocol import Batch, Bonus
+from countless.bonuses.protocol import Bonus, Transitions
 from countless.bonuses.registry import BonusKind, bonus_names, make_bonus
-from countless.bonuses.spec import Observations
 from countless.bonuses.ssr import SubstochasticSR
 from countless.bonuses.storage import load_state, save_state
 
 __all__ = [
-    "Batch",
     "Bonus",
     "BonusKind",
-    "Observations",
     "SubstochasticSR",
+    "Transitions",
     "bonus_names",
     "load_state",
     "make_bonus",

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.bonuses.arrays import like
-from countless.bonuses.protocol import Bonus, State, as_batch, check_state
+from countless.bonuses.base import ObservingBonus, Step
+from countless.bonuses.protocol import Bonus, State, as_transitions, check_state
 from countless.bonuses.registry import BonusKind
-from countless.bonuses.spec import Observations
+from countless.core.arrays import like
 from countless.core.errors import BadInput
+from countless.core.observations import ObservationReader
 from countless.core.parameters import real, validate
 
 DIGEST = 16
@@ -30,7 +31,7 @@ class CountsParameters:
         validate(self)
 
 
-class Counts:
+class Counts(ObservingBonus):
     """Counts observations by a digest of their bytes, or by a key of the user's.
 
     `compute` gives what `observe` would: the visit that is asked about is counted in. Two
@@ -39,12 +40,12 @@ class Counts:
 
     def __init__(
         self,
-        observations: Observations,
+        observations: ObservationReader,
         parameters: CountsParameters,
         key: Callable[[Any], Any] | None = None,
     ) -> None:
         self.parameters = parameters
-        self._spec = observations
+        self._reader = observations
         self._key = key
         self._visits: dict[bytes, int] = {}
 
@@ -56,11 +57,11 @@ class Counts:
         return like(self._bonus(self.counts(observations) + 1), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
-        self._count(as_batch(batch).observations)
+        self._count(as_transitions(batch).observations)
         return {"distinct": float(len(self._visits))}
 
-    def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
-        return like(self._bonus(self._count(observations)), observations)
+    def _observe(self, step: Step) -> Any:
+        return like(self._bonus(self._count(step.observations)), step.observations)
 
     def state_dict(self) -> State:
         keys = np.frombuffer(b"".join(self._visits), dtype=np.uint8)
@@ -88,7 +89,7 @@ class Counts:
         return np.array(visits, dtype=np.int64)
 
     def _keys(self, observations: Any) -> list[bytes]:
-        values = self._spec.check("counts", observations)
+        values = self._reader.read("counts", observations)
         if self._key is not None:
             rows = [_key_bytes(self._key(row)) for row in values]
         else:
@@ -105,7 +106,7 @@ def _key_bytes(key: Any) -> bytes:
 
 
 def _make(
-    observations: Observations,
+    observations: ObservationReader,
     parameters: CountsParameters,
     *,
     seed: int,

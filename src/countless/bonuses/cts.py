@@ -1,4 +1,4 @@
-"""CTS pseudo-counts (Bellemare et al. 2016): one context-tree-switching model a pixel."""
+"""CTS pseudo-counts (Bellemare et al. 2016): one context-tree-switching model per pixel."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.bonuses.arrays import Floats, like
+from countless.bonuses.base import ObservingBonus, Step
 from countless.bonuses.images import quantise
-from countless.bonuses.protocol import Bonus, State, as_batch, check_state
+from countless.bonuses.protocol import Bonus, State, as_transitions, check_state
 from countless.bonuses.registry import BonusKind
-from countless.bonuses.spec import Observations
+from countless.core.arrays import Floats, like
 from countless.core.errors import BadInput
+from countless.core.observations import ObservationReader
 from countless.core.parameters import real, validate, whole
 
 LEVELS = 8
@@ -37,19 +38,19 @@ class CTSParameters:
         validate(self)
 
 
-class CTS:
+class CTS(ObservingBonus):
     """The pseudo-count N = rho (1 - rho') / (rho' - rho) of a location-dependent CTS model.
 
     `compute` gives what `observe` would, without learning. A batch is learned frame by frame. When
     the trees reach `megabytes` they stop growing: missing nodes then answer as fresh ones.
     """
 
-    def __init__(self, observations: Observations, parameters: CTSParameters) -> None:
+    def __init__(self, observations: ObservationReader, parameters: CTSParameters) -> None:
         from countless.bonuses.kernels import cts as kernel
 
         assert (kernel.INNER_WORDS, kernel.LEAF_WORDS) == (INNER_WORDS, LEAF_WORDS)
         self.parameters = parameters
-        self._spec = observations
+        self._reader = observations
         self._assess = kernel.assess
         self._share = kernel.SHARE
         self.updates = 0
@@ -82,7 +83,7 @@ class CTS:
         return like(self._bonus(*self._logs(observations, write=False)), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
-        before, after = self._logs(as_batch(batch).observations, write=True)
+        before, after = self._logs(as_transitions(batch).observations, write=True)
         return {
             "log_probability": float(before.mean()) if len(before) else 0.0,
             "prediction_gain": float((after - before).mean()) if len(before) else 0.0,
@@ -91,8 +92,9 @@ class CTS:
             "refused_nodes": float(self._used[2]),
         }
 
-    def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
-        return like(self._bonus(*self._logs(observations, write=True)), observations)
+    def _observe(self, step: Step) -> Any:
+        logs = self._logs(step.observations, write=True)
+        return like(self._bonus(*logs), step.observations)
 
     def state_dict(self) -> State:
         return {
@@ -126,7 +128,7 @@ class CTS:
         return bonus
 
     def _logs(self, observations: Any, write: bool) -> tuple[Floats, Floats]:
-        values = self._spec.check("cts", observations)
+        values = self._reader.read("cts", observations)
         images = quantise(values, self.parameters.size, LEVELS)
         before, after = np.zeros(len(images)), np.zeros(len(images))
         if write:
@@ -174,14 +176,14 @@ def _pseudo_count(before: Floats, after: Floats) -> Floats:
 
 
 def _make(
-    observations: Observations, parameters: CTSParameters, *, seed: int, device: str
+    observations: ObservationReader, parameters: CTSParameters, *, seed: int, device: str
 ) -> Bonus:
     return CTS(observations, parameters)
 
 
 KIND = BonusKind(
     "cts",
-    "pseudo-counts of a context-tree-switching model a pixel (Bellemare et al. 2016)",
+    "pseudo-counts of a context-tree-switching model per pixel (Bellemare et al. 2016)",
     CTSParameters,
     _make,
     observations=("image",),

@@ -1,4 +1,4 @@
-"""What a bonus is: arrays in, one number an environment out. It knows no environment and no agent."""
+"""What a bonus is: arrays in, one number per environment out. It knows no environment and no agent."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ State = dict[str, Any]  # name -> NumPy array or plain number: nothing that need
 
 
 @dataclass(frozen=True)
-class Batch:
-    """What a bonus learns from; each field has one row a transition, NumPy or torch.
+class Transitions:
+    """What a bonus learns from: each field has one row per transition, NumPy or torch.
 
     Only `observations` is always there. Bonuses that learn from transitions (the SR, the SSR) need
     `next_observations` too; `dones` marks transitions into a terminal state, where nothing follows.
@@ -29,22 +29,22 @@ class Batch:
     next_features: Any = None
 
 
-def as_batch(batch: Any) -> Batch:
-    """A `Batch` from one, from a mapping with its names, or from observations alone.
+def as_transitions(batch: Any) -> Transitions:
+    """`Transitions` as they are, from a mapping with their names, or from observations alone.
 
-    >>> as_batch({"observations": [1, 2], "dones": [False, True]}).dones
+    >>> as_transitions({"observations": [1, 2], "dones": [False, True]}).dones
     [False, True]
     """
-    if isinstance(batch, Batch):
+    if isinstance(batch, Transitions):
         return batch
     if isinstance(batch, Mapping):
-        known = {item.name for item in fields(Batch)}
+        known = {item.name for item in fields(Transitions)}
         unknown = sorted(set(batch) - known)
         if unknown or "observations" not in batch:
             what = f"has {', '.join(unknown)}" if unknown else "lacks observations"
             raise BadInput(f"the batch {what}; a batch has {', '.join(sorted(known))}")
-        return Batch(**batch)
-    return Batch(batch)
+        return Transitions(**batch)
+    return Transitions(batch)
 
 
 @runtime_checkable
@@ -60,7 +60,7 @@ class Bonus(Protocol):
         ...
 
     def update(self, batch: Any) -> dict[str, float]:
-        """Learn from a `Batch` (or a mapping, or observations alone); what happened, as numbers."""
+        """Learn from `Transitions` (or a mapping, or observations alone); gives metrics."""
         ...
 
     def observe(
@@ -71,12 +71,15 @@ class Bonus(Protocol):
         next_observations: Any = None,
         dones: Any = None,
         starts: Any = None,
+        active: Any = None,
     ) -> Any:
         """Learn from what an agent's loop sees at one step, and give its bonus (B,), in one pass.
 
-        The order of the two is the bonus' own. With `next_observations` (and `dones`) the step is a
-        whole transition. Without, bonuses that learn from transitions link consecutive calls, row by
-        row; `starts` marks rows that begin an episode and are not linked to what came before.
+        The order of the two is the bonus' own. With `next_observations` the step is a complete
+        transition, and `dones` marks those after which nothing follows. Without, bonuses that learn
+        from transitions link consecutive calls, row by row; `starts` marks rows that begin an episode
+        and are not linked to what came before. Rows where `active` is False took no step, as when
+        Gymnasium's vector environments only reset them: they teach nothing and are paid 0.
         """
         ...
 

@@ -17,19 +17,18 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from countless.bonuses.protocol import Bonus
-from countless.bonuses.spec import Observations, as_observations
-from countless.core.errors import BadInput, unknown_name
+from countless.core.errors import BadInput, named, unknown_name
+from countless.core.observations import KINDS, ObservationReader, as_reader
 from countless.core.seeding import check_seed
 
 GROUP = "countless.bonuses"
-KINDS = ("states", "vector", "image")
 
 
 @dataclass(frozen=True)
 class BonusKind:
     """A bonus in the registry: its parameters (a frozen dataclass) and how one is made.
 
-    `make(observations, parameters, seed=..., device=..., **more)` gets an `Observations`.
+    `make(observations, parameters, seed=..., device=..., **more)` gets an `ObservationReader`.
     """
 
     name: str
@@ -99,35 +98,67 @@ def make_bonus(
     *,
     seed: int = 0,
     device: str = "cpu",
+    layout: str | None = None,
     key: Callable[[Any], Any] | None = None,
     **parameters: Any,
 ) -> Bonus:
-    """A bonus by name, for observations given as a number of states, a shape or a space.
+    """Make an exploration bonus for the observations of an environment.
 
-    `key` (for `counts`) maps one observation to what is counted. Torch modules live on `device`.
+    Parameters
+    ----------
+    name
+        One of `countless list bonuses`: "counts", "cts", "pixelcnn", "rnd", "sr-norm", "ssr", or one
+        that another package offers.
+    observations
+        What the bonus will be given: a Gymnasium space (of one environment), a number of states, or
+        the shape of one observation, such as (8,), (84, 84) or (4, 84, 84).
+    seed
+        Seeds the networks of the bonus; nothing else draws from it.
+    device
+        Where its networks live: "cpu", "cuda", "cuda:1".
+    layout
+        Which axis of an image is which, one letter each: T for frames, H for height, W for width, C
+        for colours; or "vector" for an array that is no image. By default frames are counted by
+        the first axis and colours by the last: "THW", "HWC", "THWC".
+    key
+        For "counts" only: a function from one observation to what is counted in its place.
+    **parameters
+        The parameters of the bonus, above all its scale `beta`; `bonus_kind(name).parameters` has all
+        of them with their defaults.
 
+    Returns
+    -------
+    Bonus
+        An object with `observe`, `compute`, `update`, `state_dict` and `load_state_dict`.
+
+    Examples
+    --------
     >>> bonus = make_bonus("counts", 6, beta=2.0)
     >>> bonus.observe([3, 3]).tolist()
     [2.0, 1.414213562373095]
+    >>> import gymnasium
+    >>> bonus = make_bonus("sr-norm", gymnasium.spaces.Discrete(3), eta=0.1)
+    >>> bonus.observe([0], next_observations=[1]).tolist()
+    [0.5]
     """
     kind = bonus_kind(name)
-    spec = as_observations(observations)
-    check_kind(kind, spec)
+    reader = as_reader(observations, layout)
+    check_kind(kind, reader)
     more: dict[str, Any] = {} if key is None else {"key": key}
     if key is not None and name != "counts":
         raise BadInput(f"{name} takes no key; only counts does")
     return kind.make(
-        spec, make_parameters(kind, parameters), seed=check_seed(seed), device=device, **more
+        reader, make_parameters(kind, parameters), seed=check_seed(seed), device=device, **more
     )
 
 
-def check_kind(kind: BonusKind, spec: Observations) -> None:
-    """The bonus can be had for observations like these, or a `BadInput`."""
-    if spec.kind not in kind.observations:
-        words = {
-            "states": "state indices",
-            "vector": "vectors",
-            "image": "images (H, W) or (C, H, W)",
-        }
+def check_kind(kind: BonusKind, reader: ObservationReader) -> None:
+    """The bonus can read observations of this kind, or a `BadInput`."""
+    if reader.kind not in kind.observations:
+        words = {"states": "state indices", "vector": "vectors", "image": "images"}
         takes = " or ".join(words[word] for word in kind.observations)
-        raise BadInput(f"{kind.name} takes {takes}, not {words[spec.kind]}")
+        hint = ""
+        if "image" in kind.observations and reader.taken is not None and len(reader.taken) > 1:
+            axes = {2: "HW", 3: "HWC", 4: "THWC"}.get(len(reader.taken))
+            hint = f"; if they are images, say so with {named('layout', axes)}" if axes else ""
+        raise BadInput(f"{kind.name} takes {takes}, not {words[reader.kind]}{hint}")

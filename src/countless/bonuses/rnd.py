@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from countless.bonuses.arrays import need_torch
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import BonusKind
-from countless.bonuses.spec import Observations
+from countless.core.arrays import need_torch
+from countless.core.observations import ObservationReader
 from countless.core.parameters import real, validate, whole
 
 
@@ -28,7 +28,7 @@ class RNDParameters:
 
 
 def _make(
-    observations: Observations, parameters: RNDParameters, *, seed: int, device: str
+    observations: ObservationReader, parameters: RNDParameters, *, seed: int, device: str
 ) -> Bonus:
     need_torch("rnd")
     from countless.bonuses.networks.rnd import RND

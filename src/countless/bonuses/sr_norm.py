@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from countless.bonuses.arrays import need_torch
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import BonusKind
-from countless.bonuses.spec import Observations
 from countless.bonuses.sr_tabular import TabularSRNorm
-from countless.core.errors import BadInput
-from countless.core.parameters import choice, real, validate, whole
+from countless.core.arrays import need_torch
+from countless.core.errors import BadInput, named
+from countless.core.observations import ObservationReader
+from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "sr-norm"
 
@@ -41,24 +41,23 @@ class SRNormParameters:
         "the SR learns phi(s) + gamma psi(s') (paper), or phi(s') + gamma psi(s') (released code)",
         ("current", "next"),
     )
-    reconstruction: str = choice(
-        "no", "network: learn phi by predicting the next observation", ("yes", "no")
-    )
+    reconstruction: bool = switch(False, "network: learn phi by predicting the next observation")
 
     def __post_init__(self) -> None:
         validate(self)
 
 
 def _make(
-    observations: Observations, parameters: SRNormParameters, *, seed: int, device: str
+    observations: ObservationReader, parameters: SRNormParameters, *, seed: int, device: str
 ) -> Bonus:
     form = parameters.form
     if form == "tabular" or (form == "auto" and observations.n_states is not None):
         if observations.n_states is None:
             raise BadInput(
-                f"{NAME} with form=tabular takes state indices, not {observations.kind}s"
+                f"{NAME} with {named('form', 'tabular')} takes state indices, "
+                f"not {observations.kind}s"
             )
-        return TabularSRNorm(observations.n_states, parameters)
+        return TabularSRNorm(observations, parameters)
     need_torch(f"{NAME} with a network")
     from countless.bonuses.networks.sr import NetworkSRNorm
 

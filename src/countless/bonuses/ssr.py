@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.bonuses.arrays import check_states, like
-from countless.bonuses.protocol import Bonus, State, check_state
+from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import BonusKind
-from countless.bonuses.spec import Observations
-from countless.bonuses.stream import StateStream
+from countless.bonuses.tabular import States, TabularBonus
+from countless.core.arrays import Floats
 from countless.core.errors import BadInput
+from countless.core.observations import ObservationReader
 from countless.core.parameters import choice, real, validate
 from countless.core.substochastic import count_visit, invert, row_residual
 
+NAME = "ssr"
 DRIFT = 1e-9
-Array = NDArray[np.float64]
 
 
 class SubstochasticSR:
-    """Psi~ of what was seen so far (Definition 3.1): O(|S|^2) a transition.
+    """Psi~ of what was seen so far (Definition 3.1): O(|S|^2) per transition.
 
     >>> ssr = SubstochasticSR(3, gamma=0.95)
     >>> ssr.bonus(0)
@@ -40,9 +40,9 @@ class SubstochasticSR:
                 f"n_states must be at least 1 and gamma lie in [0, 1), not {n_states}, {gamma:g}"
             )
         self.gamma = float(gamma)
-        self.visits: Array = np.zeros((n_states, n_states))
-        self._rows: Array = np.zeros((n_states, n_states))
-        self.matrix: Array = np.eye(n_states)
+        self.visits: Floats = np.zeros((n_states, n_states))
+        self._rows: Floats = np.zeros((n_states, n_states))
+        self.matrix: Floats = np.eye(n_states)
         self._row, self._work = np.zeros(n_states), np.zeros(n_states)
 
     def observe(self, s: int, s_next: int) -> None:
@@ -56,16 +56,16 @@ class SubstochasticSR:
         if row_residual(self._rows, self.gamma, self.matrix, s, self.norms()) > DRIFT:
             invert(self._rows, self.gamma, self.matrix)
 
-    def norms(self) -> Array:
+    def norms(self) -> Floats:
         """||Psi~(s)||_1 of every state."""
-        norms: Array = self.matrix.sum(axis=1)
+        norms: Floats = self.matrix.sum(axis=1)
         return norms
 
     def bonus(self, s: int) -> float:
         """The intrinsic reward -||Psi~(s)||_1 of the paper's ESSR."""
         return -float(self.matrix[s].sum())
 
-    def state_dict(self) -> dict[str, Array]:
+    def state_dict(self) -> dict[str, Floats]:
         """The counts, and Psi~ as its updates left it."""
         return {"visits": self.visits.copy(), "matrix": self.matrix.copy()}
 
@@ -75,7 +75,7 @@ class SubstochasticSR:
         self.matrix = np.array(state["matrix"], dtype=np.float64)
         self._rows = self.visits / (self.visits.sum(axis=1, keepdims=True) + 1.0)
 
-    def counts(self) -> Array:
+    def counts(self) -> Floats:
         """Visits as Theorem 1's upper bound reads them off the norm: gamma / gap - 1.
 
         Exact where the successors were never left, too high elsewhere; infinite where the norm
@@ -102,69 +102,52 @@ class SSRParameters:
         validate(self)
 
 
-class SSRBonus:
-    """The SSR behind the protocol of bonuses.
+class SSRBonus(TabularBonus):
+    """The norm of the SSR as a bonus that is never negative.
 
     The paper's ESSR adds -beta ||Psi~(s)||_1 to the reward. A bonus here is at least 0, so the norm's
-    limit 1 / (1 - gamma) is added: beta gamma / (1 - gamma) in a state never left, falling to 0. In
-    a task that goes on for ever the shift changes no policy. (Theorem 1's own shift, 1 + gamma, leaves
-    a negative bonus as soon as the successors were left too.) States are counted when they are left.
+    limit 1 / (1 - gamma) is added: beta gamma / (1 - gamma) in a state never left, falling to 0. In a
+    continuing task the shift changes no policy. (Theorem 1's own shift, 1 + gamma, makes the bonus
+    negative as soon as the successors were left too.) States are counted when they are left.
     """
 
-    def __init__(self, n_states: int, parameters: SSRParameters) -> None:
+    def __init__(self, observations: ObservationReader, parameters: SSRParameters) -> None:
+        super().__init__(NAME, observations)
         self.parameters = parameters
-        self.ssr = SubstochasticSR(n_states, parameters.gamma)
-        self._stream = StateStream("ssr", n_states)
+        self.ssr = SubstochasticSR(self.n_states, parameters.gamma)
 
-    def compute(self, observations: Any, features: Any = None) -> Any:
-        states = check_states("ssr", observations, len(self.ssr.visits))
+    def norms(self) -> Floats:
+        """||Psi~(s)||_1 of every state."""
+        return self.ssr.norms()
+
+    def _bonus(self, states: States) -> Floats:
         norms = self.ssr.matrix[states].sum(axis=1)
         if self.parameters.form == "inverse":
             raw = 1.0 / norms
         else:
             raw = np.maximum(1.0 / (1.0 - self.parameters.gamma) - norms, 0.0)
-        return like(self.parameters.beta * raw, observations)
+        bonus: Floats = self.parameters.beta * raw
+        return bonus
 
-    def update(self, batch: Any) -> dict[str, float]:
-        states, after, _ = self._stream.of_batch(batch)
-        self._learn(states, after)
-        return {"norm": float(self.ssr.norms()[states].mean())} if len(states) else {}
-
-    def observe(
-        self,
-        observations: Any,
-        features: Any = None,
-        *,
-        next_observations: Any = None,
-        dones: Any = None,
-        starts: Any = None,
-    ) -> Any:
-        states, after, _ = self._stream.of_step(observations, next_observations, dones, starts)
-        self._learn(states, after)
-        return self.compute(observations)
-
-    def state_dict(self) -> State:
-        return {**self.ssr.state_dict(), "last": self._stream.state()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        check_state("ssr", state, self.state_dict() | {"last": None})
-        self.ssr.load_state_dict(state)
-        self._stream.load(state["last"])
-
-    def _learn(self, states: NDArray[np.int64], after: NDArray[np.int64]) -> None:
+    def _learn(self, states: States, after: States, dones: NDArray[np.bool_]) -> None:
         for s, s_next in zip(states.tolist(), after.tolist(), strict=True):
             self.ssr.observe(s, s_next)
 
+    def _arrays(self) -> dict[str, Floats]:
+        return self.ssr.state_dict()
+
+    def _load(self, state: Mapping[str, Any]) -> None:
+        self.ssr.load_state_dict(state)
+
 
 def _make(
-    observations: Observations, parameters: SSRParameters, *, seed: int, device: str
+    observations: ObservationReader, parameters: SSRParameters, *, seed: int, device: str
 ) -> Bonus:
-    assert observations.n_states is not None  # the registry has checked the kind
-    return SSRBonus(observations.n_states, parameters)
+    return SSRBonus(observations, parameters)
 
 
 KIND = BonusKind(
-    "ssr",
+    NAME,
     "the norm of the substochastic SR, 1 / (1 - gamma) - ||Psi~(s)||_1",
     SSRParameters,
     _make,

@@ -66,6 +66,11 @@ def _parameters(bonus: str, settings: list[str]) -> dict[str, Any]:
         if name not in defaults or isinstance(defaults[name], str):
             parameters[name] = value.strip()
             continue
+        if isinstance(defaults[name], bool):
+            if value.strip() not in ("on", "off"):
+                raise BadInput(f"{name} must be on or off, not {value!r}")
+            parameters[name] = value.strip() == "on"
+            continue
         try:
             parameters[name] = float(value)
         except ValueError:

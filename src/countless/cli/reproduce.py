@@ -63,11 +63,11 @@ def _fit(experiment: Experiment, plan: Plan, arguments: argparse.Namespace) -> P
     if experiment.engine != "dqn":
         return plan
     require_deep()
-    from countless.envs.games import one_name
+    from countless.envs.make import canonical_name
 
     games = experiment.games
     if arguments.games is not None:
-        wanted = dict.fromkeys(map(one_name, arguments.games))
+        wanted = dict.fromkeys(map(canonical_name, arguments.games))
         games = tuple(game for game in wanted if game in experiment.games)
         unknown = [game for game in wanted if game not in experiment.games]
         if unknown:

@@ -52,6 +52,15 @@ def named(parameter: str, value: object = None) -> str:
     return option if value is None else f"{option} {value}"
 
 
+def install_hint(extra: str) -> str:
+    """How to install an optional part, as someone types it who has a clone of the repository.
+
+    >>> install_hint("deep")
+    "in a clone of the repository, pip install '.[deep]'"
+    """
+    return f"in a clone of the repository, pip install '.[{extra}]'"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> BadInput:
     """The error for a name that is not in a catalogue, with the nearest name where there is one.
 
@@ -65,15 +74,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> 
     return BadInput(f"unknown {kind} {name!r}{nearest} Known: {', '.join(names)}{tail}")
 
 
-def unknown_parameter(owner: str, name: str, known: Iterable[str]) -> BadInput:
-    """The error for a parameter that `owner` does not have, with the nearest one where there is one.
+def unknown_parameter(
+    owner: str, name: str, known: Iterable[str], others: Iterable[str] = ()
+) -> BadInput:
+    """The error for a parameter that `owner` does not have, with the nearest one where there is one;
+    `others` are not its own, but may have been meant.
 
     >>> str(unknown_parameter("sarsa-sr", "gama_sr", ["gamma", "gamma_sr"]))
     "sarsa-sr has no parameter 'gama_sr'; did you mean 'gamma_sr'? It takes gamma, gamma_sr"
     """
     names = list(known)
     takes = f"takes {', '.join(map(named, names))}" if names else "takes no parameters"
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, [*names, *others], n=1)
     shown = named(name) if _command_line else repr(name)
     if not close:
         return BadInput(f"{owner} has no parameter {shown}; it {takes}")

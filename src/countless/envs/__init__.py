@@ -4,8 +4,8 @@ Importing this package registers the Gymnasium ids (`countless/RiverSwim-v0` and
 """
 
 from countless.envs.catalog import DOMAINS, make_mdp
-from countless.envs.gym_env import MDPEnv, register
 from countless.envs.mdp import MDP, build_mdp
+from countless.envs.mdp_env import MDPEnv, register
 
 register()
 

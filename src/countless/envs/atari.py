@@ -1,7 +1,7 @@
 """Atari 2600 games under the protocol of Machado et al. (2018): `machado2018`.
 
 Sticky actions with probability 0.25 at every emulator frame, frame skip 5, the maximum of the last
-two frames, all 18 actions, at most 18,000 frames an episode; neither lives nor no-op starts play a
+two frames, all 18 actions, at most 18,000 frames per episode; neither lives nor no-op starts play a
 part. Observations are grey, 84 x 84.
 
 Sticky actions are drawn here and not by ALE, whose saved state lacks the action last executed: a
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.core.errors import unknown_name
-from countless.envs.game import Step
+from countless.envs.frame_env import Step
 
 Frame = NDArray[np.uint8]
 SIZE = 84
@@ -27,10 +27,10 @@ ACTIONS = 18
 PROTOCOL = ("sticky", "frame_skip", "max_frames", "resize", "past_end")
 
 
-class AtariGame:
+class AtariFrameEnv:
     """One game behind ALE.
 
-    >>> game = AtariGame("MontezumaRevenge", seed=0)
+    >>> game = AtariFrameEnv("MontezumaRevenge", seed=0)
     >>> game.reset().shape, game.n_actions
     ((84, 84), 18)
     """
@@ -137,7 +137,7 @@ def shrink(screen: Frame, rounding: str = "rounded") -> Frame:
 
 @lru_cache(maxsize=1)
 def _rom_ids() -> dict[str, str]:
-    """Game names as people write them -> ALE's."""
+    """FrameEnv names as people write them -> ALE's."""
     from ale_py import roms
 
     return {
@@ -165,3 +165,6 @@ def game_name(name: str) -> str:
 
 def _plain(name: str) -> str:
     return re.sub(r"^ale/|-v\d+$|noframeskip|[^a-z0-9/]", "", name.lower())
+
+
+AtariGame = AtariFrameEnv  # the old name; to be deleted with its last use

@@ -79,7 +79,7 @@ def as_mdp(env: Any) -> MDP:
     if isinstance(env, str | Path):
         return make_mdp(str(env))
     if hasattr(env, "unwrapped"):
-        from countless.envs.gym_model import mdp_from_gymnasium
+        from countless.envs.gymnasium_model import mdp_from_gymnasium
 
         return mdp_from_gymnasium(env)
     raise BadInput(
@@ -116,7 +116,7 @@ def _make_named(name: str) -> MDP:
                 raise BadInput(f"environment {name!r} needs a size: {domain.name}-10, for example")
             return domain.sized(int(size))
     if re.search(r"-v\d+$", name):
-        from countless.envs.gym_model import mdp_from_gymnasium
+        from countless.envs.gymnasium_model import mdp_from_gymnasium
 
         return mdp_from_gymnasium(name)
     raise unknown_name("environment", name, domain_forms(), OTHER_FORMS)

@@ -19,7 +19,7 @@ START_TOLERANCE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class MDP:
-    """States 0..n-1, actions by number, and one row a transition, sorted by (state, action, next).
+    """States 0..n-1, actions by number, and one row per transition, sorted by (state, action, next).
 
     A state may offer only some of the actions. `terminated` marks the transitions that end an
     episode. `time_limit` is the length of a run that the MDP's author meant (5,000 in the paper's

@@ -64,7 +64,7 @@ def measure_costs(columns: Sequence[Column], execution: Execution) -> dict[str, 
     """Measured here, and estimated for an accelerator."""
     from countless.agents.dqn.cost import measure_cost
     from countless.agents.dqn.device import make_device, torch_threads
-    from countless.envs.games import make_game
+    from countless.envs.make import make_frame_env
 
     measured: dict[str, list[Any]] = {"label": [], "here": [], "accelerator": []}
     with torch_threads(1):
@@ -72,7 +72,7 @@ def measure_costs(columns: Sequence[Column], execution: Execution) -> dict[str, 
             if execution.stop():
                 raise Stopped
             config = make_config(column.agent, parameters=column.parameters)
-            cost = measure_cost(make_game(GAMES[2], 0), config, make_device("cpu"))
+            cost = measure_cost(make_frame_env(GAMES[2], 0), config, make_device("cpu"))
             measured["label"].append(column.label)
             measured["here"].append(cost.step)
             measured["accelerator"].append(cost.assumed_step)

@@ -1,4 +1,4 @@
-"""How do I know that a bonus is right? Against true visit counts, over a random walk."""
+"""How do I know that a bonus is right? It is compared with true visit counts over a random walk."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from countless.analysis.plots_bonus import draw_diagnosis
 from countless.analysis.statistics import rank_correlation
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, named
+from countless.core.observations import KINDS
 from countless.core.parameters import settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
-from countless.envs.gym_env import MDPEnv
 from countless.envs.mdp import MDP
+from countless.envs.mdp_env import MDPEnv
 
 SIDE = 84
 MOST_STATES = 2000
 FLOOR, WALL, AGENT = 48, 112, 255
-VIEWS = ("auto", "states", "vector", "image")
+VIEWS = ("auto", *KINDS)
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,13 @@ def random_walk(mdp: MDP, steps: int, seed: int) -> NDArray[np.int64]:
 
 
 def choose_view(bonus_name: str, view: str, parameters: dict[str, Any]) -> str:
-    """How the bonus gets to see a state: the deep ones as a picture unless told otherwise."""
+    """What the bonus sees of a state: its index, a one-hot vector, or a picture.
+
+    By default bonuses with a network, and those for images only, see pictures.
+    """
     kind = bonus_kind(bonus_name)
     if view not in VIEWS:
-        raise BadInput(f"view must be one of {', '.join(VIEWS)}, not {view!r}")
+        raise BadInput(f"{named('view')} must be one of {', '.join(VIEWS)}, not {view!r}")
     if view == "auto":
         form = parameters.get("form", "")
         if form in ("tabular", "features"):
@@ -112,13 +116,13 @@ def diagnose(
     parameters: dict[str, Any] | None = None,
     reporter: Reporter = SILENT,
 ) -> Diagnosis:
-    """Feed a random walk to a bonus and hold it against the true counts.
+    """Feed a random walk to a bonus and compare it with the true visit counts.
 
     >>> round(diagnose("counts", "fourrooms", steps=1000).over_states, 6)
     1.0
     """
     if steps < 10:
-        raise BadInput(f"steps must be at least 10, not {steps}")
+        raise BadInput(f"{named('steps')} must be at least 10, not {steps}")
     mdp, given = make_mdp(env), dict(parameters or {})
     if mdp.n_states > MOST_STATES:
         raise BadInput(f"{env} has {mdp.n_states:,} states; diagnose takes up to {MOST_STATES:,}")

@@ -28,8 +28,8 @@ from countless.core.records import ensure_folder, read_json, read_lines, write_t
 from countless.core.seeding import check_seed, derived_seed
 from countless.envs.atari import PROTOCOL
 from countless.envs.catalog import make_mdp
-from countless.envs.game import Game
-from countless.envs.games import make_game, means_atari, one_name
+from countless.envs.frame_env import FrameEnv
+from countless.envs.make import canonical_name, make_frame_env, means_atari
 from countless.runs.dqn_progress import ProgressNotes
 from countless.runs.job import Execution, Outcome, Stopped, as_columns
 from countless.runs.stopwatch import Stopwatch
@@ -71,7 +71,7 @@ class DqnJob:
     @property
     def units(self) -> int:
         """Frames; those of the warm-up, which the budget does not count, among them."""
-        return self.frames + self.config.warmup * self.frames_per_step
+        return self.frames + int(self.config.warmup) * self.frames_per_step
 
     @property
     def frames_per_step(self) -> int:
@@ -111,7 +111,7 @@ class DqnJob:
 
     def check(self, folder: Path | None) -> None:
         """The memory and the disk that it takes, and a replay that holds whole episodes."""
-        game = make_games(self, 1)[0]
+        game = make_envs(self, 1)[0]
         _check_memory(game, self.config)
         _check_episodes_fit(self)
         if folder is not None:
@@ -150,7 +150,7 @@ def make_job(
     config = make_config(agent, scale=scale, parameters=parameters)
     frames = FRAMES[scale] if frames is None else frames
     place = make_device(device, precision, compile)
-    return DqnJob(agent, one_name(env), config, check_seed(seed), frames, place, threads)
+    return DqnJob(agent, canonical_name(env), config, check_seed(seed), frames, place, threads)
 
 
 def read_config(described: Mapping[str, Any]) -> DQNConfig:
@@ -158,18 +158,18 @@ def read_config(described: Mapping[str, Any]) -> DQNConfig:
     return DQNConfig(**as_columns(described))
 
 
-def make_games(job: DqnJob, count: int) -> list[Game]:
+def make_envs(job: DqnJob, count: int) -> list[FrameEnv]:
     """The first `count` of the job's environments, each with a seed of its own."""
     protocol = {name: getattr(job.config, name) for name in PROTOCOL}
     return [
-        make_game(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
+        make_frame_env(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
         for i in range(count)
     ]
 
 
 def make_trainer(job: DqnJob) -> Trainer:
     """The agent and its environments, at the beginning."""
-    return Trainer(make_games(job, job.config.envs), job.config, job.device, job.seed)
+    return Trainer(make_envs(job, job.config.envs), job.config, job.device, job.seed)
 
 
 class _Work:
@@ -281,16 +281,16 @@ def _check_episodes_fit(job: DqnJob) -> None:
         )
 
 
-def memory_needed(game: Game, config: DQNConfig) -> float:
+def memory_needed(game: FrameEnv, config: DQNConfig) -> float:
     """Bytes that a run takes: its replay and its network."""
     return bytes_needed(config.replay, _frame_bytes(game)) + HEADROOM
 
 
-def _frame_bytes(game: Game) -> int:
+def _frame_bytes(game: FrameEnv) -> int:
     return int(np.prod(game.frame_shape)) * int(np.dtype(game.dtype).itemsize)
 
 
-def _check_memory(game: Game, config: DQNConfig) -> None:
+def _check_memory(game: FrameEnv, config: DQNConfig) -> None:
     needed, there = memory_needed(game, config), available_memory()
     if needed > there:
         fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay) // 1000 * 1000
@@ -307,7 +307,7 @@ def check_memory_together(jobs: list[DqnJob], at_once: int) -> None:
     for job in jobs:
         key = (job.env, job.config.replay)
         if key not in sizes:
-            sizes[key] = memory_needed(make_games(job, 1)[0], job.config)
+            sizes[key] = memory_needed(make_envs(job, 1)[0], job.config)
     largest = sorted((sizes[job.env, job.config.replay] for job in jobs), reverse=True)
     needed, there = sum(largest[:at_once]), available_memory()
     if needed > there:
@@ -318,7 +318,7 @@ def check_memory_together(jobs: list[DqnJob], at_once: int) -> None:
         )
 
 
-def _check_disk(folder: Path, game: Game, config: DQNConfig) -> None:
+def _check_disk(folder: Path, game: FrameEnv, config: DQNConfig) -> None:
     """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
     needed = 2 * (bytes_needed(config.replay, _frame_bytes(game)) + 5e8 * config.width**2)
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
@@ -346,6 +346,6 @@ def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
         raise BadInput(f"{folder}/job.json is not of this version: {error}") from None
     # Nothing is learned: the replay may be small.
     small = config.replace(replay=1_000)
-    trainer = Trainer(make_games(job, 1), small, job.device, job.seed)
+    trainer = Trainer(make_envs(job, 1), small, job.device, job.seed)
     checkpoint.load_learned(there, trainer)
     return job, trainer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from countless.agents.catalogue import agent_entry, make_agent
 from countless.agents.dqn.agents import SCALES, require_deep
 from countless.core.bars import reporter_for
-from countless.core.errors import BadInput, named
+from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.parameters import check_choice
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
@@ -26,6 +26,7 @@ RUNS = 100
 RESULTS = "results"
 TABULAR_OPTIONS = ("runs", "steps", "rng")
 DEEP_OPTIONS = ("seeds", "frames", "scale", "device", "precision", "compile")
+COMMON_OPTIONS = ("seed", "threads", "out", "progress")
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,20 @@ def jobs_of(
         return [tabular_job((agent,), as_mdp(env), budget)]
     entry = agent_entry(agent)
     budget.check(agent, entry.engine)
+    check_names(agent, parameters)
     if entry.engine == "dqn":
         return deep_jobs(agent, env, budget, [parameters])
     mdp = as_mdp(env)
     return [tabular_job((make_agent(agent, mdp, parameters),), mdp, budget)]
+
+
+def check_names(agent: str, parameters: Mapping[str, Any], *others: str) -> None:
+    """Refuse a keyword that is neither a parameter of the agent nor an argument of the function."""
+    known = agent_entry(agent).parameters
+    arguments = (*TABULAR_OPTIONS, *DEEP_OPTIONS, *COMMON_OPTIONS, *others)
+    for name in parameters:
+        if name not in known:
+            raise unknown_parameter(agent, name, known, arguments)
 
 
 def tabular_job(settings: tuple[Any, ...], mdp: MDP, budget: Budget) -> Job:

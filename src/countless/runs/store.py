@@ -64,7 +64,9 @@ class StoredJob:
         if not self.about:
             return DAMAGED
         parts = list((self.folder / "records").glob("*.parquet"))
-        if any(read_table(path) is None for path in (*parts, *self.folder.glob("curves/*.parquet"))):
+        if any(
+            read_table(path) is None for path in (*parts, *self.folder.glob("curves/*.parquet"))
+        ):
             return DAMAGED
         if self.finished is None:
             return DAMAGED if (self.folder / "finished.json").exists() else PARTIAL

@@ -17,7 +17,7 @@ from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
 from countless.runs.job import Job
 from countless.runs.result import Result
-from countless.runs.run import Budget, deep_jobs, execute, tabular_job
+from countless.runs.run import Budget, check_names, deep_jobs, execute, tabular_job
 
 if TYPE_CHECKING:
     from countless.envs.mdp import MDP
@@ -84,6 +84,7 @@ def sweep_jobs(
     """The jobs of a sweep: one for a tabular agent, one per setting and seed for a deep agent."""
     entry = agent_entry(agent)
     budget.check(agent, entry.engine)
+    check_names(agent, fixed, "grid")
     origin = str(grid) if isinstance(grid, str | Path) else "grid"
     settings = expand(agent, find_grid(agent, grid), fixed, origin)
     try:

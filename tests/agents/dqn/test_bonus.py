@@ -13,7 +13,7 @@ from countless.bonuses import registry
 from countless.bonuses.registry import BonusKind
 from countless.core.errors import BadInput
 from countless.core.parameters import real, validate
-from countless.envs.games import make_game
+from countless.envs.make import make_frame_env
 
 TINY = {
     "width": 0.1, "history": 2, "replay": 2_000, "warmup": 40, "target_period": 50,
@@ -33,7 +33,7 @@ def test_a_bonus_brings_what_its_own_agent_gives_it(bonus):
 
 def make(agent, env="deepsea-5", **parameters):
     config = make_config(agent, parameters=TINY | parameters)
-    return Trainer([make_game(env, seed=i) for i in range(config.envs)], config, Device(), 0)
+    return Trainer([make_frame_env(env, seed=i) for i in range(config.envs)], config, Device(), 0)
 
 
 def run(trainer, steps):

@@ -12,7 +12,7 @@ from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput, CountlessError
-from countless.envs.games import make_game
+from countless.envs.make import make_frame_env
 from oracles.replay import Script
 
 TINY = {
@@ -27,7 +27,7 @@ def make(env="deepsea-5", *, variant="paper", **parameters):
         name: getattr(config, name)
         for name in ("sticky", "frame_skip", "max_frames", "resize", "past_end")
     }
-    games = [make_game(env, seed=7 + i, **options) for i in range(config.envs)]
+    games = [make_frame_env(env, seed=7 + i, **options) for i in range(config.envs)]
     return Trainer(games, config, Device(), seed=3)
 
 

@@ -9,7 +9,7 @@ from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.features import measure_features
 from countless.agents.dqn.trainer import Trainer
-from countless.envs.games import make_game
+from countless.envs.make import make_frame_env
 
 TINY = {
     "width": 0.1, "history": 2, "replay": 4_000, "warmup": 40, "target_period": 50,
@@ -19,7 +19,7 @@ TINY = {
 
 def make(agent="dqn-mmc-sr", env="deepsea-5", **parameters):
     config = make_config(agent, parameters=TINY | parameters)
-    return Trainer([make_game(env, seed=0)], config, Device(), 0)
+    return Trainer([make_frame_env(env, seed=0)], config, Device(), 0)
 
 
 def records(trainer, steps):

@@ -11,7 +11,7 @@ from countless.agents.dqn.learner import Learner, NonFiniteLossError
 from countless.agents.dqn.replay import DONE, STEP
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput
-from countless.envs.games import make_game
+from countless.envs.make import make_frame_env
 from oracles.replay import Script
 
 TINY = {
@@ -22,7 +22,7 @@ TINY = {
 
 def make(games=None, *, agent="dqn-mmc-sr", seed=0, env="deepsea-5", **parameters):
     config = make_config(agent, parameters=TINY | parameters)
-    games = games or [make_game(env, seed=1000 * seed + i) for i in range(config.envs)]
+    games = games or [make_frame_env(env, seed=1000 * seed + i) for i in range(config.envs)]
     return Trainer(games, config, Device(), seed)
 
 

@@ -11,12 +11,12 @@ from countless.agents.dqn.device import Device
 from countless.agents.dqn.trainer import Trainer
 from countless.agents.dqn.watch import draw, play, write_video
 from countless.core.errors import BadInput
-from countless.envs.games import make_game
+from countless.envs.make import make_frame_env
 
 
 def trainer(env, agent="dqn-mmc-sr", **parameters):
     config = make_config(agent, parameters={"width": 0.0625, "replay": 200} | parameters)
-    return Trainer([make_game(env, 0)], config, Device(), 0)
+    return Trainer([make_frame_env(env, 0)], config, Device(), 0)
 
 
 @pytest.mark.parametrize("env", ["MontezumaRevenge", "deepsea-5", "riverswim"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.envs.game import Game, Step
+from countless.envs.frame_env import FrameEnv, Step
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Actor:
     the frame after a reset is never seen.
     """
 
-    def __init__(self, game: Game, history: int, across: bool) -> None:
+    def __init__(self, game: FrameEnv, history: int, across: bool) -> None:
         self.game, self.across = game, across
         self.stack = np.zeros((history, *game.frame_shape), game.dtype)
         self.first = True  # the newest frame hides those before it

@@ -17,7 +17,7 @@ from countless.agents.dqn.device import Device
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import FIRST, STEP, Replay
-from countless.envs.game import Game
+from countless.envs.frame_env import FrameEnv
 
 EPISODE = 100
 # What one accelerator is taken to do of these small convolutions in float32, and what waits beside.
@@ -43,7 +43,7 @@ class Cost:
         return self.update_flops / self.update_period / ASSUMED_FLOPS + waiting
 
 
-def measure_cost(game: Game, config: DQNConfig, device: Device, rounds: int = 2) -> Cost:
+def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int = 2) -> Cost:
     """Time each part of a step a few times; the best counts."""
     spec, learning = Spec(game.frame_shape, game.n_actions, game.pixels), config.learning
     learner = Learner(spec, config, device, 0)
@@ -86,7 +86,7 @@ def measure_cost(game: Game, config: DQNConfig, device: Device, rounds: int = 2)
     return Cost(parts, float(counter.get_total_flops()), period)
 
 
-def random_replay(game: Game, config: DQNConfig, slots: int = 500) -> Replay:
+def random_replay(game: FrameEnv, config: DQNConfig, slots: int = 500) -> Replay:
     """A replay of random frames in short episodes."""
     random = np.random.default_rng(0)
     replay = Replay(1, slots, game.frame_shape, game.dtype, config.architecture.history)

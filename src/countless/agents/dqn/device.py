@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from countless.core.errors import BadInput
+from countless.core.parameters import check_choice
 
 PRECISIONS = ("float32", "bfloat16")
 LEVEL = 1.0 / 255.0  # a grey level
@@ -129,8 +130,7 @@ def make_device(name: str, precision: str = "float32", compile: bool = False) ->
     >>> make_device("cpu").name
     'cpu'
     """
-    if precision not in PRECISIONS:
-        raise BadInput(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
+    check_choice("precision", precision, PRECISIONS)
     there = available()
     if name == "auto":
         name = there[-1]

@@ -23,7 +23,7 @@ from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay
 from countless.core.seeding import derived_seed
-from countless.envs.game import Game
+from countless.envs.frame_env import FrameEnv
 
 UPDATES_PER_HEALTH = 500  # from one look at the features to the next
 OBSERVATIONS, BONUSES = 256, 64  # how many are looked at then
@@ -57,7 +57,7 @@ class StepRecord:
 class Trainer:
     """All that learning depends on, and how it goes on."""
 
-    def __init__(self, games: list[Game], config: DQNConfig, device: Device, seed: int) -> None:
+    def __init__(self, games: list[FrameEnv], config: DQNConfig, device: Device, seed: int) -> None:
         game, history = games[0], config.architecture.history
         self.config = config
         self.spec = Spec(game.frame_shape, game.n_actions, game.pixels)

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from countless.bonuses.arrays import is_tensor
 from countless.bonuses.images import overlap
-from countless.bonuses.spec import Observations
+from countless.core.arrays import is_tensor
 from countless.core.errors import BadInput
+from countless.core.observations import ObservationReader
 
 
 def make_device(name: str) -> torch.device:
@@ -30,21 +30,24 @@ def from_array(values: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.require(values, requirements=["C", "W"]))
 
 
-def as_input(name: str, spec: Observations, observations: Any, device: torch.device) -> Tensor:
-    """(B, ...) float32: states one-hot, vectors and images as they are; checked."""
-    if is_tensor(observations) and observations.device.type != "cpu" and spec.n_states is None:
+def as_input(
+    name: str, reader: ObservationReader, observations: Any, device: torch.device
+) -> Tensor:
+    """(B, ...) float32: states one-hot, vectors and images as the reader gives them."""
+    # What needs no conversion stays on its device.
+    if is_tensor(observations) and observations.device.type != "cpu" and reader.unchanged:
         values: Tensor = observations.detach()
-        if values.shape[1:] != spec.shape:
-            wanted = ", ".join(["B", *map(str, spec.shape)])
+        if values.shape[1:] != reader.shape:
+            wanted = ", ".join(["B", *map(str, reader.shape)])
             raise BadInput(
                 f"{name}: observations must have shape ({wanted}), not {tuple(values.shape)}"
             )
         if values.is_floating_point() and not bool(torch.isfinite(values).all()):
             raise BadInput(f"{name}: an observation holds NaN or an infinite value")
         return values.to(device, torch.float32)
-    checked = from_array(spec.check(name, observations)).to(device)
-    if spec.n_states is not None:
-        return torch.nn.functional.one_hot(checked, spec.n_states).to(torch.float32)
+    checked = from_array(reader.read(name, observations)).to(device)
+    if reader.n_states is not None:
+        return torch.nn.functional.one_hot(checked, reader.n_states).to(torch.float32)
     return checked.to(torch.float32)
 
 

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from countless.bonuses.arrays import Floats, like
+from countless.bonuses.base import ObservingBonus, Step
 from countless.bonuses.images import quantise
 from countless.bonuses.networks.inputs import make_device
 from countless.bonuses.networks.state import load_module, module_state, seeded
 from countless.bonuses.pixelcnn import PixelCNNParameters
-from countless.bonuses.protocol import State, as_batch, check_state
-from countless.bonuses.spec import Observations
+from countless.bonuses.protocol import State, as_transitions, check_state
+from countless.core.arrays import Floats, like
+from countless.core.observations import ObservationReader
 
 NAME = "pixelcnn"
 LEVELS = 8
@@ -105,18 +106,22 @@ class RMSProp:
         return [*self.parameters, *self.second, *self.momentum]
 
 
-class PixelCNNBonus:
-    """One update a frame, in order; the bonus is what that update gained, n frames on.
+class PixelCNNBonus(ObservingBonus):
+    """One update per frame, in order; the bonus is what that update gained, n frames on.
 
     `compute` makes the update, measures, and takes it back: it gives what `observe` would. A batch
     is learned frame by frame, so that parallel environments are one stream of frames.
     """
 
     def __init__(
-        self, observations: Observations, parameters: PixelCNNParameters, seed: int, device: str
+        self,
+        observations: ObservationReader,
+        parameters: PixelCNNParameters,
+        seed: int,
+        device: str,
     ) -> None:
         self.parameters = parameters
-        self._spec = observations
+        self._reader = observations
         self._device = make_device(device)
         with seeded(seed):
             self.network = PixelCNN(parameters.maps, parameters.blocks).to(self._device)
@@ -138,7 +143,7 @@ class PixelCNNBonus:
 
     def update(self, batch: Any) -> dict[str, float]:
         gains, surprises = [0.0], [0.0]
-        for image in self._frames(as_batch(batch).observations):
+        for image in self._frames(as_transitions(batch).observations):
             surprise, gain = self._learn(image)
             self.updates += 1
             gains.append(gain)
@@ -149,13 +154,13 @@ class PixelCNNBonus:
             "prediction_gain": math.fsum(gains) / count,
         }
 
-    def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
+    def _observe(self, step: Step) -> Any:
         bonuses = []
-        for image in self._frames(observations):
+        for image in self._frames(step.observations):
             gain = self._learn(image)[1]
             self.updates += 1
             bonuses.append(self._bonus(gain, self.updates))
-        return like(bonuses, observations)
+        return like(bonuses, step.observations)
 
     def state_dict(self) -> State:
         slots = {"second": self._optimiser.second, "momentum": self._optimiser.momentum}
@@ -179,7 +184,7 @@ class PixelCNNBonus:
         self.updates = int(state["updates"])
 
     def _levels(self, observations: Any) -> Tensor:
-        values = self._spec.check(NAME, observations)
+        values = self._reader.read(NAME, observations)
         levels = quantise(values, self.parameters.size, LEVELS)
         return torch.as_tensor(levels, dtype=torch.int64, device=self._device)
 

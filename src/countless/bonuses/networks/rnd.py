@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from countless.bonuses.arrays import like
+from countless.bonuses.base import ObservingBonus, Step
 from countless.bonuses.networks.inputs import as_input, make_device, newest
-from countless.bonuses.networks.moments import Moments
+from countless.bonuses.networks.running import RunningStatistics
 from countless.bonuses.networks.state import Adam, load_module, module_state, seeded
-from countless.bonuses.protocol import State, as_batch, check_state
+from countless.bonuses.protocol import State, as_transitions, check_state
 from countless.bonuses.rnd import RNDParameters
-from countless.bonuses.spec import Observations
+from countless.core.arrays import like
+from countless.core.observations import ObservationReader
 
 NAME = "rnd"
 SLOPE = 0.2  # of the leaky ReLUs
@@ -61,14 +62,14 @@ def _initialised(network: nn.Sequential) -> nn.Sequential:
     return network
 
 
-class RND:
+class RND(ObservingBonus):
     """The predictor's squared error, in units of the SD of its discounted sums."""
 
     def __init__(
-        self, observations: Observations, parameters: RNDParameters, seed: int, device: str
+        self, observations: ObservationReader, parameters: RNDParameters, seed: int, device: str
     ) -> None:
         self.parameters = parameters
-        self._spec = observations
+        self._reader = observations
         self._device = make_device(device)
         image = observations.kind == "image"
         width = observations.n_states or int(np.prod(observations.shape))
@@ -78,9 +79,9 @@ class RND:
             self._predictor = make_predictor(self._shape, parameters.features).to(self._device)
         self._adam = Adam(self._predictor, parameters.lr)
         self._draws = torch.Generator().manual_seed(seed)
-        self._pixels = Moments(self._shape, self._device)
+        self._pixels = RunningStatistics(self._shape, self._device)
         self._sums = torch.zeros(0, dtype=torch.float64, device=self._device)
-        self._scale = Moments((), self._device)
+        self._scale = RunningStatistics((), self._device)
         self.frames = 0
 
     def compute(self, observations: Any, features: Any = None) -> Any:
@@ -89,23 +90,23 @@ class RND:
         return like(self._scaled(errors), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
-        values = self._input(as_batch(batch).observations)
+        values = self._input(as_transitions(batch).observations)
         self._pixels.add(values)
         return {"loss": float(self._learn(self._errors(self._normalised(values))))}
 
-    def observe(self, observations: Any, features: Any = None, **transition: Any) -> Any:
-        values = self._input(observations)
+    def _observe(self, step: Step) -> Any:
+        values = self._input(step.observations)
         self._pixels.add(values)
         self.frames += len(values)
         warming = self.frames <= self.parameters.warm_up
         with torch.set_grad_enabled(not warming):
             errors = self._errors(self._normalised(values))
-        self._sum_up(errors.detach())
+        self._sum_up(errors.detach(), step)
         if warming:
-            return like(torch.zeros(len(values)), observations)
+            return like(torch.zeros(len(values)), step.observations)
         bonus = self._scaled(errors.detach())
         self._learn(errors)
-        return like(bonus, observations)
+        return like(bonus, step.observations)
 
     def state_dict(self) -> State:
         return {
@@ -131,8 +132,8 @@ class RND:
         self.frames = int(state["frames"])
 
     def _input(self, observations: Any) -> Tensor:
-        values = as_input(NAME, self._spec, observations, self._device)
-        return newest(values, self.parameters.size) if self._spec.kind == "image" else values
+        values = as_input(NAME, self._reader, observations, self._device)
+        return newest(values, self.parameters.size) if self._reader.kind == "image" else values
 
     def _normalised(self, values: Tensor) -> Tensor:
         deviation = self._pixels.deviation() + TINY
@@ -149,12 +150,18 @@ class RND:
     def _scaled(self, errors: Tensor) -> Tensor:
         return self.parameters.beta * errors / (self._scale.deviation() + TINY)
 
-    def _sum_up(self, errors: Tensor) -> None:
+    def _sum_up(self, errors: Tensor, step: Step) -> None:
         """R <- gamma R + r of each environment, never reset, and the variance of these sums."""
-        if len(self._sums) != len(errors):
-            self._sums = torch.zeros(len(errors), dtype=torch.float64, device=self._device)
-        self._sums = self.parameters.gamma * self._sums + errors
-        self._scale.add(self._sums)
+        count = len(errors) if step.rows is None else step.count
+        if len(self._sums) != count:
+            self._sums = torch.zeros(count, dtype=torch.float64, device=self._device)
+        if step.rows is None:
+            self._sums = self.parameters.gamma * self._sums + errors
+            self._scale.add(self._sums)
+        else:
+            sums = self.parameters.gamma * self._sums[step.rows] + errors
+            self._sums[step.rows] = sums
+            self._scale.add(sums)
 
     def _learn(self, errors: Tensor) -> Tensor:
         """One step on the frames that the mask keeps."""

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from countless.bonuses.arrays import check_flags, like
+from countless.bonuses.base import ObservingBonus, Step
+from countless.bonuses.linking import UNSHAPED, Stream
 from countless.bonuses.networks.inputs import make_device
-from countless.bonuses.networks.sr_inputs import FeatureReader, ObservationReader
+from countless.bonuses.networks.sr_inputs import FeatureInput, ObservationInput
 from countless.bonuses.networks.state import Adam, load_module, module_state, seeded
-from countless.bonuses.protocol import Batch, State, as_batch, check_state
-from countless.bonuses.spec import Observations
+from countless.bonuses.protocol import State, Transitions, as_transitions, check_state
 from countless.bonuses.sr_norm import NAME, SRNormParameters
-from countless.bonuses.stream import Stream
+from countless.core.arrays import check_flags, like
 from countless.core.errors import BadInput
+from countless.core.observations import ObservationReader
 
 TINY = 1e-8
 SLOWEST = 1e-3  # rate of the running mean of phi
@@ -32,8 +33,8 @@ class SuccessorNetwork(nn.Module):
 
     x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
     phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
-    units let through of the direction of phi from its running mean: one in 160 fires, so that
-    observations which differ share little of x, however much background they share.
+    units let through of the direction of phi from its running mean: one in 160 fires, and at least
+    one, so that observations which differ share little of x, however much background they share.
     """
 
     centre: Tensor
@@ -59,7 +60,11 @@ class SuccessorNetwork(nn.Module):
         x = phi.detach()
         if self.units.shape[1] > 0:
             direction = functional.normalize(x - self.centre, dim=1, eps=TINY)
-            x = functional.relu(direction @ self.units - THRESHOLD)
+            inputs = direction @ self.units
+            fired = functional.relu(inputs - THRESHOLD)
+            # Where none fires, the strongest does: an observation without a code would never count.
+            strongest = functional.one_hot(inputs.argmax(dim=1), inputs.shape[1]).to(fired)
+            x = torch.where(fired.any(dim=1, keepdim=True), fired, strongest)
         return functional.normalize(x, dim=1, eps=TINY)
 
     def psi(self, phi: Tensor) -> Tensor:
@@ -77,7 +82,7 @@ class SuccessorNetwork(nn.Module):
         return (error**2).sum(dim=1).mean()
 
 
-class NetworkSRNorm:
+class NetworkSRNorm(ObservingBonus):
     """beta / ||psi(s; target)||_p, psi learned from phi(s) + gamma psi(s'), phi of p-norm 1.
 
     The bonus and the targets come from a copy of the network that is brought up to date every
@@ -86,22 +91,20 @@ class NetworkSRNorm:
     """
 
     def __init__(
-        self, observations: Observations, parameters: SRNormParameters, seed: int, device: str
+        self, observations: ObservationReader, parameters: SRNormParameters, seed: int, device: str
     ) -> None:
         self.parameters = parameters
         self._device = make_device(device)
         self._stream = Stream(NAME)
-        self._reader: FeatureReader | ObservationReader = (
-            FeatureReader(observations, parameters.features, self._device)
+        self._input: FeatureInput | ObservationInput = (
+            FeatureInput(observations, parameters.features, self._device)
             if parameters.form == "features"
-            else ObservationReader(observations, self._device)
+            else ObservationInput(observations, self._device)
         )
         with seeded(seed):
-            encoder = self._reader.encoder(parameters.features)
+            encoder = self._input.encoder(parameters.features)
             decoder = (
-                self._reader.decoder(parameters.features)
-                if parameters.reconstruction == "yes"
-                else None
+                self._input.decoder(parameters.features) if parameters.reconstruction else None
             )
             network = SuccessorNetwork(encoder, decoder, parameters.features, parameters.width)
         self.network = network.to(self._device)
@@ -114,7 +117,7 @@ class NetworkSRNorm:
     def norms(self, observations: Any, features: Any = None) -> Tensor:
         """||psi(s; target)||_p, (B,)."""
         with torch.no_grad():
-            psi = self.target.psi(self.target.phi(self._reader(observations, features)))
+            psi = self.target.psi(self.target.phi(self._input(observations, features)))
             norms: Tensor = torch.linalg.vector_norm(psi, ord=self.parameters.norm, dim=1)
             return norms
 
@@ -123,59 +126,52 @@ class NetworkSRNorm:
         return like(self.parameters.beta / norms, observations)
 
     def update(self, batch: Any) -> dict[str, float]:
-        given = as_batch(batch)
-        self._reader.check_whole(given)
-        count = len(self._reader.raw(given.observations, given.features))
+        given = as_transitions(batch)
+        self._input.check_whole(given)
+        count = len(self._input.raw(given.observations, given.features))
         return self._learn(given, check_flags(NAME, given.dones, count))
 
-    def observe(
-        self,
-        observations: Any,
-        features: Any = None,
-        *,
-        next_observations: Any = None,
-        dones: Any = None,
-        starts: Any = None,
-    ) -> Any:
-        raw = self._reader.raw(observations, features)
-        if next_observations is not None and self._reader.reads_observations:
-            self._learn(Batch(observations, next_observations), check_flags(NAME, dones, len(raw)))
+    def _observe(self, step: Step) -> Any:
+        raw = self._input.raw(step.observations, step.features)
+        if step.next_observations is not None and self._input.reads_observations:
+            given = Transitions(step.observations, step.next_observations)
+            self._learn(given, check_flags(NAME, step.dones, len(raw)))
         else:
-            linked = self._stream.link(raw, starts)
+            linked = self._stream.link(raw, step)
             if linked is not None:
-                batch = self._reader.linked(*linked)
+                batch = self._input.linked(*linked)
                 self._learn(batch, np.zeros(len(linked[0]), dtype=bool))
-        return self.compute(observations, features)
+        return self.compute(step.observations, step.features)
 
     def state_dict(self) -> State:
         return {
             **module_state("network", self.network),
             **module_state("target", self.target),
             **({} if self._adam is None else self._adam.state("adam")),
-            **self._reader.state(),
+            **self._input.state(),
             "updates": self.updates,
-            "last": self._stream.state(),
+            **self._stream.state(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        check_state(NAME, state, self.state_dict() | {"last": None})
+        check_state(NAME, state, self.state_dict() | UNSHAPED)
         load_module("network", self.network, state)
         load_module("target", self.target, state)
         if self._adam is not None:
             self._adam.load("adam", state)
-        self._reader.load(state)
+        self._input.load(state)
         self.updates = int(state["updates"])
-        self._stream.load(np.asarray(state["last"]))
+        self._stream.load(state)
 
-    def _learn(self, batch: Batch, dones: NDArray[np.bool_]) -> dict[str, float]:
-        after = self._reader.raw(batch.next_observations, batch.next_features)
+    def _learn(self, batch: Transitions, dones: NDArray[np.bool_]) -> dict[str, float]:
+        after = self._input.raw(batch.next_observations, batch.next_features)
         if len(after) != len(dones):
             raise BadInput(f"{NAME}: {len(after)} next observations for {len(dones)} observations")
         if len(dones) == 0:
             return {}
-        self._reader.learn(batch)
-        inputs = self._reader(batch.observations, batch.features)
-        inputs_after = self._reader(batch.next_observations, batch.next_features)
+        self._input.learn(batch)
+        inputs = self._input(batch.observations, batch.features)
+        inputs_after = self._input(batch.next_observations, batch.next_features)
         with torch.no_grad():
             phi_now, phi_after = self.target.phi(torch.cat([inputs, inputs_after])).chunk(2)
             goal = self._goal(phi_now, phi_after, dones)
@@ -185,7 +181,7 @@ class NetworkSRNorm:
         losses = {"sr_loss": float(self.network.learn(phi, goal, self.parameters.eta))}
         if self._adam is not None:
             assert self.network.decoder is not None
-            shown = self._reader.shown(inputs_after)
+            shown = self._input.shown(inputs_after)
             reconstruction = ((self.network.decoder(phi) - shown) ** 2).mean()
             self._adam.step(reconstruction)
             losses["reconstruction_loss"] = float(reconstruction.detach())

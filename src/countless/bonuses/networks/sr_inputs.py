@@ -9,13 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from countless.bonuses.arrays import check_finite, is_tensor, to_numpy
+from countless.bonuses.linking import needs_next
 from countless.bonuses.networks.inputs import area_mean, as_input, from_array
-from countless.bonuses.networks.moments import Moments
-from countless.bonuses.protocol import Batch, State
-from countless.bonuses.spec import Observations
+from countless.bonuses.networks.running import RunningStatistics
+from countless.bonuses.protocol import State, Transitions
 from countless.bonuses.sr_norm import NAME
-from countless.core.errors import BadInput
+from countless.core.arrays import check_finite, is_tensor, to_numpy
+from countless.core.errors import BadInput, named
+from countless.core.observations import ObservationReader
 
 SIDE = 84
 CLIP = 5.0
@@ -23,19 +24,25 @@ TINY = 1e-8
 HIDDEN = 128
 
 
-class FeatureReader:
+def _needs(what: str) -> BadInput:
+    return BadInput(f"{NAME} with {named('form', 'features')} needs {what}")
+
+
+class FeatureInput:
     """The host's feature vectors (B, d), detached."""
 
     reads_observations = False
 
-    def __init__(self, spec: Observations, width: int, device: torch.device) -> None:
-        self._spec, self._width, self._device = spec, width, device
+    def __init__(self, reader: ObservationReader, width: int, device: torch.device) -> None:
+        self._reader, self._width, self._device = reader, width, device
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
         if observations is not None:
-            self._spec.check(NAME, observations)
+            self._reader.read(NAME, observations)
         if features is None:
-            raise BadInput(f"{NAME} with form=features needs the features of each observation")
+            raise BadInput(
+                f"{NAME} with {named('form', 'features')} needs the features of each observation"
+            )
         shape = tuple(features.shape) if is_tensor(features) else to_numpy(features).shape
         if len(shape) != 2 or shape[1] != self._width:
             raise BadInput(f"{NAME}: features must have shape (B, {self._width}), not {shape}")
@@ -47,9 +54,9 @@ class FeatureReader:
         """What a stream remembers."""
         return self(observations, features).cpu().numpy()
 
-    def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Batch:
+    def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Transitions:
         """The batch of what a stream has linked."""
-        return Batch(None, features=before, next_features=after)
+        return Transitions(None, features=before, next_features=after)
 
     def encoder(self, features: int) -> nn.Module:
         return nn.Identity()
@@ -60,14 +67,16 @@ class FeatureReader:
     def shown(self, inputs: Tensor) -> Tensor:
         return inputs
 
-    def check_whole(self, batch: Batch) -> None:
-        self._spec.check(NAME, batch.observations)
+    def check_whole(self, batch: Transitions) -> None:
+        self._reader.read(NAME, batch.observations)
         if batch.features is None or batch.next_features is None:
-            raise BadInput(f"{NAME} with form=features needs features and next_features in a batch")
+            raise BadInput(
+                f"{NAME} with {named('form', 'features')} needs features and next_features in a batch"
+            )
         self(batch.observations, batch.features)
         self(batch.next_observations, batch.next_features)
 
-    def learn(self, batch: Batch) -> None:
+    def learn(self, batch: Transitions) -> None:
         """There is nothing to adapt."""
 
     def state(self) -> State:
@@ -77,7 +86,7 @@ class FeatureReader:
         """There is nothing to restore."""
 
 
-class ObservationReader:
+class ObservationInput:
     """Images at 84 x 84 and vectors, each entry in units of its running SD; states one-hot.
 
     What all observations share, such as a background, is taken out: else all would look alike.
@@ -85,36 +94,36 @@ class ObservationReader:
 
     reads_observations = True
 
-    def __init__(self, spec: Observations, device: torch.device) -> None:
-        self._spec, self._device = spec, device
-        self._channels = spec.shape[0] if len(spec.shape) == 3 else 1
-        shape = (self._channels, SIDE, SIDE) if spec.kind == "image" else spec.shape
-        self._moments = None if spec.kind == "states" else Moments(shape, device)
-        self._width = spec.n_states or (spec.shape[0] if spec.kind == "vector" else 0)
+    def __init__(self, reader: ObservationReader, device: torch.device) -> None:
+        self._reader, self._device = reader, device
+        self._channels = reader.shape[0] if len(reader.shape) == 3 else 1
+        shape = (self._channels, SIDE, SIDE) if reader.kind == "image" else reader.shape
+        self._statistics = None if reader.kind == "states" else RunningStatistics(shape, device)
+        self._width = reader.n_states or (reader.shape[0] if reader.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
         values = self._values(observations)
-        if self._moments is None:
+        if self._statistics is None:
             return values
-        scaled = (values - self._moments.mean) / (self._moments.deviation() + TINY)
+        scaled = (values - self._statistics.mean) / (self._statistics.deviation() + TINY)
         return scaled.clamp(-CLIP, CLIP).to(torch.float32)
 
     def _values(self, observations: Any) -> Tensor:
-        values = as_input(NAME, self._spec, observations, self._device)
-        if self._spec.kind != "image":
+        values = as_input(NAME, self._reader, observations, self._device)
+        if self._reader.kind != "image":
             return values
         return area_mean(values if values.ndim == 4 else values[:, None], SIDE)
 
     def raw(self, observations: Any, features: Any) -> NDArray[Any]:
         """What a stream remembers."""
-        return self._spec.check(NAME, observations)
+        return self._reader.read(NAME, observations)
 
-    def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Batch:
+    def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Transitions:
         """The batch of what a stream has linked."""
-        return Batch(before, after)
+        return Transitions(before, after)
 
     def encoder(self, features: int) -> nn.Module:
-        if self._spec.kind != "image":
+        if self._reader.kind != "image":
             return nn.Sequential(
                 nn.Linear(self._width, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, features), nn.ReLU()
             )
@@ -124,7 +133,7 @@ class ObservationReader:
         )  # fmt: skip
 
     def decoder(self, features: int) -> nn.Module | None:
-        if self._spec.kind != "image":
+        if self._reader.kind != "image":
             return nn.Sequential(
                 nn.Linear(features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, self._width)
             )
@@ -135,22 +144,22 @@ class ObservationReader:
 
     def shown(self, inputs: Tensor) -> Tensor:
         """What is reconstructed of a next observation: of a stack, the newest frame."""
-        return inputs[:, -1:] if self._spec.kind == "image" else inputs
+        return inputs[:, -1:] if self._reader.kind == "image" else inputs
 
-    def check_whole(self, batch: Batch) -> None:
+    def check_whole(self, batch: Transitions) -> None:
         if batch.next_observations is None:
-            raise BadInput(f"{NAME} learns from transitions: the batch needs next_observations")
+            raise needs_next(NAME)
         for values in (batch.observations, batch.next_observations):
-            self._spec.check(NAME, values)
+            self._reader.read(NAME, values)
 
-    def learn(self, batch: Batch) -> None:
+    def learn(self, batch: Transitions) -> None:
         """Take the observations into the running statistics."""
-        if self._moments is not None:
-            self._moments.add(self._values(batch.observations))
+        if self._statistics is not None:
+            self._statistics.add(self._values(batch.observations))
 
     def state(self) -> State:
-        return {} if self._moments is None else self._moments.state("inputs")
+        return {} if self._statistics is None else self._statistics.state("inputs")
 
     def load(self, state: Mapping[str, Any]) -> None:
-        if self._moments is not None:
-            self._moments.load("inputs", state)
+        if self._statistics is not None:
+            self._statistics.load("inputs", state)

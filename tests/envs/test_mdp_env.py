@@ -7,8 +7,8 @@ from gymnasium.utils.env_checker import check_env
 
 from countless.core.errors import BadInput
 from countless.envs import MDPEnv, build_mdp, make_mdp
-from countless.envs.gym_env import REGISTERED
-from countless.envs.gym_model import mdp_from_gymnasium
+from countless.envs.gymnasium_model import mdp_from_gymnasium
+from countless.envs.mdp_env import REGISTERED
 
 # Its newest version, whichever the installed Gymnasium has.
 TAXI = max(name for name in gymnasium.registry if name.startswith("Taxi-v"))

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from countless.runs.study import Study, complete, load
 
 import countless
 from countless.agents.catalogue import AGENTS
@@ -11,7 +12,6 @@ from countless.core.errors import BadInput
 from countless.envs import make_mdp
 from countless.runs import study as study_module
 from countless.runs.run import run
-from countless.runs.study import Study, complete, load
 from countless.runs.sweep import default_grid, expand, paper_grid, read_grid, sweep
 
 MDP = make_mdp("riverswim")

@@ -1,11 +1,11 @@
 """The deep agents from Python."""
 
 import pytest
+from countless.runs.deep import make_job, run_deep
 
 import countless
 from countless.agents.dqn import agents
 from countless.core.errors import BadInput
-from countless.runs.deep import make_job, run_deep
 
 TINY = {"width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "batch": 8}
 

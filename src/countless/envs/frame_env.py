@@ -1,4 +1,4 @@
-"""What a deep agent plays: frames in, actions out, a state that can be kept and restored."""
+"""What a deep agent acts in: frames out, actions in, and a state that can be saved and restored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ class Step(NamedTuple):
     frames: int  # emulator frames it took
 
 
-class Game(Protocol):
-    """An environment with discrete actions whose observations are frames of one shape."""
+class FrameEnv(Protocol):
+    """An environment with discrete actions whose observations are frames of one shape.
+
+    `screen` is what a person would look at; `get_state` and `set_state` save and restore it.
+    """
 
     n_actions: int
     frame_shape: tuple[int, ...]

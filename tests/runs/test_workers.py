@@ -3,12 +3,12 @@
 import signal
 
 import pytest
+from countless.runs.deep import make_job, make_trainer, run_deep
+from countless.runs.deep_folder import locked
 
 from countless.agents.dqn import checkpoint
 from countless.core.errors import BadInput, CountlessError
 from countless.runs import jobs
-from countless.runs.deep import make_job, make_trainer, run_deep
-from countless.runs.deep_folder import locked
 
 TINY = {"width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "batch": 8}
 

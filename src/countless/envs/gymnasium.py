@@ -1,4 +1,4 @@
-"""Any Gymnasium environment with discrete actions as a game."""
+"""Any Gymnasium environment with discrete actions as a `FrameEnv`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from countless.core.errors import BadInput
 from countless.core.seeding import derived_seed
-from countless.envs.frames import env_name, make_viewer
-from countless.envs.game import Step
+from countless.envs.frame_env import Step
+from countless.envs.frames import env_name, frame_reader
 
 
-class GymGame:
-    """An environment behind Gymnasium, an episode's seed its number's.
+class GymnasiumFrameEnv:
+    """A Gymnasium environment; each episode has a seed of its own, derived from its number.
 
-    A state is kept as the actions of its episode, which lead there again.
+    A state is saved as the actions of its episode so far, which lead there again.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], seed: int, max_steps: int | None = None):
@@ -27,9 +27,9 @@ class GymGame:
             raise BadInput(f"{env_name(env)}: actions must be discrete, not {env.action_space}")
         self.n_actions = int(env.action_space.n)
         self._first_action = int(env.action_space.start)
-        viewer = make_viewer(env)
-        self._look, self.dtype, self.pixels = viewer.look, viewer.dtype, viewer.pixels
-        self.frame_shape = viewer.shape
+        frames = frame_reader(env)
+        self._read, self.dtype, self.pixels = frames.read, frames.dtype, frames.pixels
+        self.frame_shape = frames.shape
         self._episode = 0
         self._actions: list[int] = []
 
@@ -40,14 +40,14 @@ class GymGame:
     def _begin(self) -> NDArray[Any]:
         self._actions = []
         seed = derived_seed(self._seed, f"episode {self._episode}") % 2**31
-        return self._look(self._env.reset(seed=seed)[0])
+        return self._read(self._env.reset(seed=seed)[0])
 
     def step(self, action: int) -> Step:
         seen, reward, terminated, truncated, _ = self._env.step(action + self._first_action)
         self._actions.append(action)
         if self._max_steps is not None and len(self._actions) >= self._max_steps:
             truncated = not terminated
-        return Step(self._look(seen), float(reward), bool(terminated), bool(truncated), 1)
+        return Step(self._read(seen), float(reward), bool(terminated), bool(truncated), 1)
 
     def screen(self) -> NDArray[Any]:
         try:

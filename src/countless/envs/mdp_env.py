@@ -106,9 +106,9 @@ def register() -> None:
             kwargs = {"mdp": domain} if size is None else {"mdp": domain, "size": size}
             gymnasium.register(
                 name,
-                entry_point="countless.envs.gym_env:MDPEnv",
+                entry_point="countless.envs.mdp_env:MDPEnv",
                 max_episode_steps=limit,
                 kwargs=kwargs,
             )
     if "countless/MDP-v0" not in gymnasium.registry:
-        gymnasium.register("countless/MDP-v0", entry_point="countless.envs.gym_env:MDPEnv")
+        gymnasium.register("countless/MDP-v0", entry_point="countless.envs.mdp_env:MDPEnv")

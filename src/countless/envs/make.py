@@ -1,4 +1,4 @@
-"""From a name to a game: Atari, the catalogue's MDPs, Gymnasium ids."""
+"""From a name to an environment for deep agents: Atari games, MDPs, Gymnasium ids."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from typing import Any
 import gymnasium
 
 from countless.core.errors import BadInput
-from countless.envs.atari import AtariGame, game_name, game_names, is_atari
+from countless.envs.atari import AtariFrameEnv, game_name, game_names, is_atari
 from countless.envs.catalog import domain_forms, make_mdp
-from countless.envs.game import Game
-from countless.envs.gym_env import MDPEnv
-from countless.envs.gym_game import GymGame
+from countless.envs.frame_env import FrameEnv
+from countless.envs.gymnasium import GymnasiumFrameEnv
+from countless.envs.mdp_env import MDPEnv
 
 MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learned from
 
 
-def make_game(name: str, seed: int, **protocol: Any) -> Game:
-    """The game that `name` stands for; `protocol` holds options of `AtariGame`; of them
-    all others heed `max_frames`, since an episode that does not end is never learned from.
-    `MODULE:ID` imports a module first, which registers the id.
+def make_frame_env(name: str, seed: int, **protocol: Any) -> FrameEnv:
+    """The environment that `name` stands for.
 
-    >>> make_game("deepsea-5", seed=0).frame_shape
+    `protocol` holds options of `AtariFrameEnv`. All other environments heed `max_frames` among them,
+    since an episode that does not end is never learned from. `MODULE:ID` first imports the module
+    that registers the id.
+
+    >>> make_frame_env("deepsea-5", seed=0).frame_shape
     (5, 5)
     """
     if means_atari(name):
-        return AtariGame(name, seed, **protocol)
+        return AtariFrameEnv(name, seed, **protocol)
     package, _, name = name.rpartition(":")
     if package:
         _import(package)
     if name in gymnasium.registry:
-        return GymGame(_make_env(name), seed, protocol.get("max_frames"))
+        return GymnasiumFrameEnv(_make_env(name), seed, protocol.get("max_frames"))
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
         most = min(MDP_STEPS, protocol.get("max_frames", MDP_STEPS))
-        return GymGame(MDPEnv(make_mdp(name)), seed, most)
+        return GymnasiumFrameEnv(MDPEnv(make_mdp(name)), seed, most)
     if "/" in name or "-v" in name:
         ids = [*gymnasium.registry, *(f"ALE/{game}-v5" for game in game_names())]
         near = difflib.get_close_matches(name, ids, n=3)
@@ -80,16 +82,16 @@ def means_atari(name: str) -> bool:
     return is_atari(name) and not theirs
 
 
-def one_name(name: str) -> str:
+def canonical_name(name: str) -> str:
     """An Atari game's name in one spelling, so that a run is found again; any other as it is.
 
-    >>> one_name("ALE/Freeway-v5"), one_name("freeway"), one_name("deepsea-5")
+    >>> canonical_name("ALE/Freeway-v5"), canonical_name("freeway"), canonical_name("deepsea-5")
     ('Freeway', 'Freeway', 'deepsea-5')
     """
     return game_name(name) if means_atari(name) else name
 
 
-def game_label(name: str) -> str:
+def folder_name(name: str) -> str:
     """A name that can be a folder's."""
     return name.replace("/", "-").replace(":", "-")
 

@@ -14,7 +14,7 @@ from countless.bonuses.protocol import State
 FIRST_COUNT = 1e-4  # the weight of the first guess, mean 0 and variance 1
 
 
-class Moments:
+class RunningStatistics:
     """Mean and variance of all that was added, entry by entry, in float64."""
 
     def __init__(self, shape: tuple[int, ...], device: torch.device) -> None:

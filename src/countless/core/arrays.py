@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, install_hint
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def need_torch(what: str) -> Any:
     try:
         import torch
     except ImportError:
-        raise BadInput(f"{what} needs PyTorch: pip install 'countless[deep]'") from None
+        raise BadInput(f"{what} needs PyTorch: {install_hint('deep')}") from None
     return torch
 
 
@@ -53,8 +53,8 @@ def check_finite(name: str, values: NDArray[Any], what: str = "observation") -> 
         raise BadInput(f"{name}: {what} {row} holds {kind}")
 
 
-def check_states(name: str, states: Any, n_states: int) -> NDArray[np.int64]:
-    """State indices (B,) as int64, each from 0 to n_states - 1."""
+def check_states(name: str, states: Any, n_states: int, start: int = 0) -> NDArray[np.int64]:
+    """States (B,), numbered from `start`, as int64 indices 0 to n_states - 1."""
     values = to_numpy(states)
     check_finite(name, values)
     if values.ndim == 2 and values.shape[1] == 1:
@@ -62,11 +62,12 @@ def check_states(name: str, states: Any, n_states: int) -> NDArray[np.int64]:
     if values.ndim != 1 or values.dtype.kind not in "iuf" or (values != np.floor(values)).any():
         raise BadInput(f"{name}: observations must be state indices (B,), not {values.dtype} "
                        f"{values.shape}")  # fmt: skip
-    if len(values) and (values.min() < 0 or values.max() >= n_states):
+    last = start + n_states - 1
+    if len(values) and (values.min() < start or values.max() > last):
         raise BadInput(
-            f"{name}: states are 0 to {n_states - 1}, not {values.min():g} to {values.max():g}"
+            f"{name}: states are {start} to {last}, not {values.min():g} to {values.max():g}"
         )
-    return values.astype(np.int64)
+    return values.astype(np.int64) - start
 
 
 def check_flags(name: str, flags: Any, count: int) -> NDArray[np.bool_]:
