@@ -86,7 +86,7 @@ class Ucrl2:
 
 @dataclass(frozen=True)
 class Psrl:
-    """Posterior sampling: plan in a model drawn from the posterior, anew when samples double."""
+    """Posterior sampling: plan in a model drawn from the posterior, a new one when samples double."""
 
     name: ClassVar[str] = "psrl"
     a: float = real(0.1, "width of the reward interval (MBIE), the bonus (UCRL2, PSRL)", "[0, inf)")
