@@ -144,13 +144,40 @@ def _choose_bonus(bonus, x, base, s, s_next, keep):
     return BONUSES[bonus.instance_class]
 
 
-@njit(inline="always")
-def _draw_three(a, b, c, w, explore, scale, x, y, z, x_greedy, x_slot, z_greedy, z_slot):
+class Draws(NamedTuple):
     """Three draws for each lane; for behaviour and target also what epsilon-greedy makes of them.
 
     `greedy` is all ones where the draw does not explore, else zero; `slot` is 1 + the slot that it
     explores, else zero. So 1 + the slot taken is (best & greedy) | slot, without a branch.
     """
+
+    x: NDArray[np.float64]  # behaviour
+    y: NDArray[np.float64]  # transition
+    z: NDArray[np.float64]  # target
+    x_greedy: NDArray[np.int64]
+    x_slot: NDArray[np.int64]
+    z_greedy: NDArray[np.int64]
+    z_slot: NDArray[np.int64]
+
+
+@njit(inline="always")
+def _new_draws(lanes):
+    return Draws(
+        np.empty(lanes),
+        np.empty(lanes),
+        np.empty(lanes),
+        np.empty(lanes, dtype=np.int64),
+        np.empty(lanes, dtype=np.int64),
+        np.empty(lanes, dtype=np.int64),
+        np.empty(lanes, dtype=np.int64),
+    )
+
+
+@njit(inline="always")
+def _draw_three(streams, draws, explore, scale):
+    """Fill the draws of one step."""
+    a, b, c, w = streams
+    x, y, z, x_greedy, x_slot, z_greedy, z_slot = draws
     for lane in range(len(a)):
         out, na, nb, nc, nw = sfc64(a[lane], b[lane], c[lane], w[lane])
         u = np.float64(I64(out >> ELEVEN))
@@ -209,9 +236,8 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
-    x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
-    x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
-    z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    draws = _new_draws(lanes)
+    x, y, z, x_greedy, x_slot, z_greedy, z_slot = draws
     state = np.empty(lanes, dtype=np.uint64)
     carried = np.full(lanes, -1, dtype=np.int64)
     age = np.zeros(lanes, dtype=np.int64)
@@ -219,7 +245,7 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
         state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
     for t in range(steps):
-        _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
+        _draw_three((a, b, c, w), draws, explore, scale[0])
         last = t == steps - 1
         for lane in range(lanes):
             # Behaviour: the action carried over, or epsilon-greedy at s.
