@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from small_runs import Listener, execute, stop_after
 
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
@@ -13,6 +12,7 @@ from countless.runs.job import Stopped, folder_name, job_id
 from countless.runs.result import Result
 from countless.runs.store import Store, read_job
 from countless.runs.tabular import TabularJob
+from small_runs import Listener, execute, stop_after
 
 MDP = make_mdp("riverswim")
 SETTINGS = (SarsaSR(), SarsaSR(beta=1), SarsaSR(norm=2))
