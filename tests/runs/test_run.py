@@ -5,12 +5,7 @@ import json
 import gymnasium
 import numpy as np
 import pytest
-<<<<<<< HEAD
 import torch
-from small_runs import TINY, Listener, checkpoint_bytes, deep_job, execute
-=======
-from countless.runs.deep import make_job, run_deep
->>>>>>> main
 
 import countless
 from countless.agents.catalogue import make_agent
@@ -18,10 +13,8 @@ from countless.agents.dqn import agents
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.core.errors import BadInput
-<<<<<<< HEAD
 from countless.envs import make_mdp
-=======
->>>>>>> main
+from small_runs import TINY, Listener, checkpoint_bytes, deep_job, execute
 
 MDP = make_mdp("riverswim")
 
