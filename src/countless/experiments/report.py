@@ -97,7 +97,7 @@ def provenance_lines(made: Mapping[str, Any]) -> dict[str, str]:
     dates = made["first"] if made["first"] == made["last"] else f"{made['first']} to {made['last']}"
     return {
         "made by": made["command"],
-        "took": f"{made['seconds']:,.1f} s of work on {made['jobs']} jobs",
+        "took": f"{made['seconds']:,.1f} s of work on {made['jobs']} job{'s' * (made['jobs'] != 1)}",
         "seeds": made["seeds"],
         "on": f"{made['machine']}",
         "date": f"{dates}",
