@@ -96,7 +96,7 @@ class DqnJob:
             "threads": self.threads,
             "precision": self.device.precision,
             "compile": self.device.compile,
-            "config": self.config.describe(),
+            "config": self.config.identity(),
         }
 
     def budget(self) -> dict[str, Any]:

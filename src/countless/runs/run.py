@@ -103,7 +103,8 @@ def run(
         The seed of all random numbers (0).
     seeds, frames, scale, device, precision, compile
         Deep agents: one run per seed, the frames of a run, and the sizes and rates that go with
-        them: "smoke" (a minute), "laptop" or "paper"; where and how the network computes.
+        them: "smoke" (a minute), "laptop", "paper", or "small" for small images and vectors; where
+        and how the network computes.
     threads
         Tabular agents: default one per core, and no number depends on it. Deep agents: default 1;
         another number may round otherwise.

@@ -65,7 +65,7 @@ def test_the_input_is_multiplied():
 
 @pytest.mark.parametrize("bonus", ["counts", "sr-norm"])
 def test_a_sampled_batch_has_the_bonus_of_now_and_teaches_none(bonus):
-    trainer = make("dqn-mmc", bonus=bonus)
+    trainer = make("dqn-mmc", bonus=bonus, bonus_from="sampled")
     run(trainer, 100)
     before = {name: value.copy() for name, value in trainer.bonus.get_state().items()}
     trainer.random["replay"] = np.random.default_rng(5)
@@ -85,7 +85,7 @@ def test_a_sampled_batch_has_the_bonus_of_now_and_teaches_none(bonus):
 
 
 def test_a_bonus_kept_as_collected_is_sampled_as_stored():
-    trainer = make("dqn-counts", bonus_from="collected")
+    trainer = make("dqn-counts")
     run(trainer, 60)
     trainer.random["replay"] = np.random.default_rng(5)
     stored = trainer.replay.sample(64, np.random.default_rng(5))
@@ -93,13 +93,14 @@ def test_a_bonus_kept_as_collected_is_sampled_as_stored():
 
 
 @pytest.mark.parametrize("agent", ["dqn-mmc-sr", "dqn-counts"])
-def test_killed_and_resumed_is_never_killed(agent, tmp_path):
-    whole = make(agent)
+@pytest.mark.parametrize("bonus_from", ["collected", "sampled"])
+def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
+    whole = make(agent, bonus_from=bonus_from)
     run(whole, 120)
-    first = make(agent)
+    first = make(agent, bonus_from=bonus_from)
     run(first, 60)
     checkpoint.save(tmp_path / "checkpoint", first)
-    second = make(agent)
+    second = make(agent, bonus_from=bonus_from)
     checkpoint.load(tmp_path / "checkpoint", second)
     run(second, 120)
     kept, again = whole.learner.tensors_to_keep(), second.learner.tensors_to_keep()

@@ -55,10 +55,13 @@ BETAS = {1.0: 0.05, 2.0: 0.025}
 
 # What a parameter is part of: where that is off, the parameter would change nothing.
 PARTS = {
-    "bonus": ("beta", "bonus_from", "bonus_limit", "bonus_batch", "warmup_bonus", "clip_total"),
-    "sr": ("sr_input", "sr_target", "w_sr"),
+    "bonus": (
+        "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_limit", "bonus_batch",
+        "warmup_bonus", "clip_total",
+    ),
+    "sr": ("sr_input", "sr_target", "sr_terminal", "w_sr"),
     "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
-}
+}  # fmt: skip
 
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
@@ -69,22 +72,20 @@ SCALES: dict[str, dict[str, Any]] = {
         "network": "auto-nature", "width": 0.25, "replay": 100_000, "warmup": 5_000,
         "update_period": 8, "target_period": 4_000, "epsilon_steps": 100_000,
     },
-    # Small images and vectors: one-hot images are faint, and learning must keep up with exploring.
-    "small": {
-        "network": "mlp", "history": 1, "input_scale": 0.0, "normalise": False,
-        "optimiser": "adam", "learning_rate": 0.001, "update_period": 1, "target_period": 100,
-        "replay": 20_000, "warmup": 500, "epsilon": 0.01, "epsilon_steps": 10_000,
-        "max_frames": 1_000, "bonus_from": "sampled",
-    },
     "paper": {},
+    # Small images and vectors: learning must keep up with exploring.
+    "small": {
+        "network": "mlp", "history": 1, "normalise": False, "optimiser": "adam",
+        "learning_rate": 0.001, "update_period": 1, "target_period": 100, "replay": 20_000,
+        "warmup": 500, "epsilon": 0.01, "epsilon_steps": 20_000, "max_frames": 1_000,
+    },
 }  # fmt: skip
-FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "small": 40_000, "paper": 100_000_000}
+FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "paper": 100_000_000, "small": 40_000}
 # What a scale asks of each bonus.
 OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "sr": {"beta": 0.05, "w_sr": 100.0},
         "counts": {"beta": 0.1},
-        "rnd": {"bonus_from": "collected"},  # its network reads 84 x 84 pixels
     },
 }
 
@@ -146,10 +147,9 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
             if name in given and part in off:
                 raise BadInput(f"{named(name)} changes nothing: {part} is off in this {agent}")
     bonus = settings.get("bonus", "sr")
-    if "bonus_batch" in given and bonus != "sr":
-        raise BadInput(
-            f"{named('bonus_batch')} changes nothing: it is of the bonus sr, not {bonus}"
-        )
+    for name in ("bonus_batch", "bonus_form"):
+        if name in given and bonus != "sr":
+            raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
     for name in ("rms_decay", "rms_epsilon"):
         if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
             raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")

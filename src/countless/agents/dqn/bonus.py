@@ -133,6 +133,61 @@ class SRBonus:
         self._slots = [(int(lane), int(slot)) for lane, slot in state["slots"]] if state else []
 
 
+class SRDifferenceBonus:
+    """max(0, ||psi(s_t-1)|| - ||psi(s_t)||): how much newer this observation is than the one before.
+
+    0 at the first step of an episode, and at the first that gets a bonus. Each norm is that of the
+    target network when its observation is evaluated: the two may lie on both sides of a copy.
+    """
+
+    def __init__(self, evaluate: Callable[[NDArray[Any]], NDArray[Any]], batch: int) -> None:
+        self._inverse = SRBonus(evaluate, batch)
+        self.batch = batch
+        self._starts: list[bool] = []  # of each environment, as observed last
+        self._waiting: list[bool] = []  # whether each that waits is a first step
+        self._last: dict[int, float] = {}  # the norm of each environment's step before
+
+    def observe(self, actors: Sequence[Actor]) -> None:
+        self._starts = [actor.episode.steps == 0 for actor in actors]
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        self._waiting.append(self._starts[lane])
+        return self._differences(self._inverse.remember(lane, slot, observation))
+
+    def flush(self) -> list[StepBonus]:
+        return self._differences(self._inverse.flush())
+
+    def _differences(self, known: list[StepBonus]) -> list[StepBonus]:
+        if not known:
+            return []
+        found = []
+        for one, starts in zip(known, self._waiting, strict=True):
+            before = one.sr_norm if starts else self._last.get(one.lane, one.sr_norm)
+            self._last[one.lane] = one.sr_norm
+            found.append(one._replace(value=max(0.0, before - one.sr_norm)))
+        self._waiting = []
+        return found
+
+    def compute(self, observations: NDArray[Any]) -> None:
+        """An observation alone has none."""
+        return
+
+    def get_state(self) -> State:
+        lanes = sorted(self._last)
+        return self._inverse.get_state() | {
+            "waiting": np.array(self._waiting, np.bool_),
+            "lanes": np.array(lanes, np.int64),
+            "norms": np.array([self._last[lane] for lane in lanes], np.float64),
+        }
+
+    def set_state(self, state: State) -> None:
+        own = {name: state[name] for name in ("waiting", "lanes", "norms")}
+        self._inverse.set_state({name: v for name, v in state.items() if name not in own})
+        self._waiting = [bool(starts) for starts in own["waiting"]]
+        norms = zip(own["lanes"], own["norms"], strict=True)
+        self._last = {int(lane): float(norm) for lane, norm in norms}
+
+
 class RegistryBonus:
     """A bonus of `countless list bonuses`: it sees S_t once per step, before the action."""
 
@@ -176,13 +231,12 @@ def make_exploration_bonus(
     if name == "off":
         return NoBonus()
     if name == "sr":
-        return SRBonus(learner.sr_bonuses, config.rewards.bonus_batch)
+        kind = SRBonus if config.rewards.bonus_form == "inverse" else SRDifferenceBonus
+        return kind(learner.sr_bonuses, config.rewards.bonus_batch)
     images = len(spec.frame_shape) == 2
     shape = (config.architecture.history, *spec.frame_shape) if images else spec.frame_shape
-    kind = bonus_kind(name)
-    unscaled: dict[str, Any] = (
-        {"beta": 1.0} if "beta" in {f.name for f in fields(kind.parameters)} else {}
-    )
+    parameters = {item.name for item in fields(bonus_kind(name).parameters)}
+    unscaled: dict[str, Any] = {"beta": 1.0} if "beta" in parameters else {}
     layout = "THW" if images else "vector"
     bonus = make_bonus(
         name, shape, layout=layout, seed=seed, device=learner.device.name, **unscaled

@@ -21,6 +21,9 @@ from countless.core.parameters import (
 )
 
 VARIANTS = ("paper", "authors")
+# Settings that came after the first stores of runs: at their defaults they change nothing, and the
+# ids of jobs must not change with them.
+LATER = ("input_scale", "sr_terminal", "bonus_form", "bonus_centre", "optimiser")
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 
@@ -72,6 +75,10 @@ class LossConfig(_Group):
     sr_target: str = choice(
         "current", "whose features start the SR target: of S_t or S_t+1", ("current", "next")
     )
+    sr_terminal: str = choice(
+        "stop", "after an episode psi stops, or continues at the start of the next",
+        ("stop", "continue"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,14 @@ class RewardConfig(_Group):
         "collected", "when the bonus is evaluated: once, or again in each batch",
         ("collected", "sampled"),
     )  # fmt: skip
+    bonus_form: str = choice(
+        "inverse", "of the SR: 1 / ||psi||, or by how much ||psi|| fell from the step before",
+        ("inverse", "difference"),
+    )  # fmt: skip
+    bonus_centre: str = choice(
+        "off", "subtract from beta times the bonus its running mean (standardise: and divide by its "
+        "SD, times beta), or its limit", ("off", "mean", "standardise", "limit"),
+    )  # fmt: skip
     bonus_limit: float = real(
         1.0, "the most that beta times the bonus can be: psi may be zero", "(0, inf]"
     )
@@ -91,6 +106,21 @@ class RewardConfig(_Group):
     warmup_bonus: bool = switch(False, "give the bonus to the warm-up's steps too")
     clip_reward: bool = switch(True, "clip the game's reward to [-1, 1]")
     clip_total: bool = switch(False, "clip reward + bonus to [-1, 1] as well")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bonus == "sr" and self.bonus_form == "difference":
+            told = named("bonus_form", "difference")
+            if self.bonus_from == "sampled":
+                raise BadInput(
+                    f"{told} needs the step before: give {named('bonus_from', 'collected')}"
+                )
+            if self.bonus_centre != "off":
+                raise BadInput(f"{told} is a change already: give {named('bonus_centre', 'off')}")
+        if self.bonus_centre == "limit" and self.bonus_limit == float("inf"):
+            raise BadInput(
+                f"{named('bonus_centre', 'limit')} subtracts {named('bonus_limit')}, which is infinite"
+            )
 
     @property
     def sr_bonus_when_sampled(self) -> bool:
@@ -262,6 +292,14 @@ class DQNConfig:
     def describe(self) -> dict[str, Any]:
         """As plain data; an infinite norm becomes the word "inf"."""
         return {k: "inf" if v == float("inf") else v for k, v in self.settings().items()}
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the bits: `describe` without `LATER` settings that are at their defaults."""
+        kept = self.describe()
+        for name in LATER:
+            if kept[name] == FIELDS[name].default:
+                del kept[name]
+        return kept
 
 
 FIELDS: dict[str, Field[Any]] = {

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from countless.agents.dqn.centre import BonusCentre
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, as_numpy
 from countless.agents.dqn.losses import (
@@ -70,6 +71,7 @@ class Learner:
         updates_per_check: int | None = None,
     ) -> None:
         self.config, self.device = config, device
+        self.centre = BonusCentre(config.rewards)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.network = Network(spec, config.architecture)
@@ -94,6 +96,7 @@ class Learner:
             self.tensors(batch),
             self.config.losses,
             self.config.rewards,
+            self.centre.affine,
         )
         return losses
 
@@ -131,6 +134,10 @@ class Learner:
             r_int_t=move(batch.r_int_t),
             g_tm1=move(batch.g_tm1),
             terminal_t=move(batch.terminal_t.astype(np.float32)),
+            s_next=None if batch.s_next is None else self.device.observations(batch.s_next),
+            continues_t=None
+            if batch.continues_t is None
+            else move(batch.continues_t.astype(np.float32)),
         )
 
     def copy_to_target(self) -> None:
@@ -180,7 +187,10 @@ class Learner:
         """What the values learn, from both rewards."""
         return as_numpy(
             total_reward(
-                torch.from_numpy(extrinsic), torch.from_numpy(intrinsic), self.config.rewards
+                torch.from_numpy(extrinsic),
+                torch.from_numpy(intrinsic),
+                self.config.rewards,
+                self.centre.affine,
             )
         )
 

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
+from countless.agents.dqn.centre import Affine
 from countless.agents.dqn.config import LossConfig, RewardConfig
 from countless.agents.dqn.network import TINY, Network
 
@@ -33,6 +34,8 @@ class TransitionTensors(NamedTuple):
     r_int_t: Tensor  # (B,), the bonus of s_tm1
     g_tm1: Tensor  # (B,), the Monte-Carlo return of both rewards from s_tm1 on
     terminal_t: Tensor  # (B,), 1 where nothing follows s_t
+    s_next: Tensor | None = None  # (B, H, ...), where psi goes on: s_t, or the next episode's start
+    continues_t: Tensor | None = None  # (B,), 1 where s_next is known
 
     @property
     def s_tm1(self) -> Tensor:
@@ -59,12 +62,19 @@ def sr_bonus(norms: Tensor) -> Tensor:
     return 1.0 / norms.clamp_min(TINY)
 
 
-def total_reward(r_t: Tensor, r_int_t: Tensor, config: RewardConfig) -> Tensor:
-    """What the values learn: the (clipped) reward plus beta times the bonus."""
+def total_reward(
+    r_t: Tensor, r_int_t: Tensor, config: RewardConfig, centre: Affine | None = None
+) -> Tensor:
+    """What the values learn: the (clipped) reward plus beta times the (centred) bonus."""
     reward = r_t.clamp(-1.0, 1.0) if config.clip_reward else r_t
     if config.bonus == "off":
         return reward
-    total = reward + (config.beta * r_int_t).clamp_max(config.bonus_limit)
+    added = (config.beta * r_int_t).clamp_max(config.bonus_limit)
+    if centre is not None:
+        # Steps that got no bonus have none to centre.
+        centred = (added - centre.shift) * centre.scale
+        added = torch.where(r_int_t > 0.0, centred, 0.0)
+    total = reward + added
     return total.clamp(-1.0, 1.0) if config.clip_total else total
 
 
@@ -100,7 +110,11 @@ def compute_targets(
     psi_tm1 = None
     if learns_sr:
         first = phi_tm1 if config.sr_target == "current" else phi_t
-        psi_tm1 = first + discount_t.unsqueeze(1) * target.psi(raw_t, phi_t)
+        discount, raw_next, phi_next = discount_t, raw_t, phi_t
+        if batch.s_next is not None and batch.continues_t is not None:
+            discount = config.gamma * batch.continues_t
+            raw_next, phi_next = target.features(batch.s_next)
+        psi_tm1 = first + discount.unsqueeze(1) * target.psi(raw_next, phi_next)
     return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t)
 
 
@@ -110,13 +124,14 @@ def compute_losses(
     batch: TransitionTensors,
     config: LossConfig,
     rewards: RewardConfig,
+    centre: Affine | None = None,
 ) -> Losses:
     """The weighted sum of the losses that the configuration asks for, and its parts."""
     discount_t = config.gamma * (1.0 - batch.terminal_t)  # (B,)
     targets = compute_targets(target, batch, discount_t, config, rewards)
     raw_tm1, phi_tm1 = network.features(batch.s_tm1)  # (B, D)
     q_tm1 = network.q(phi_tm1).gather(1, batch.a_tm1.unsqueeze(1)).squeeze(1)  # (B,)
-    reward_t = total_reward(batch.r_t, targets.r_int_t, rewards)
+    reward_t = total_reward(batch.r_t, targets.r_int_t, rewards, centre)
     delta = reward_t + discount_t * targets.q_t - q_tm1
     mixed = (1.0 - config.tau) * delta + config.tau * (batch.g_tm1 - q_tm1)
     td = td_loss(mixed, config.td_loss)

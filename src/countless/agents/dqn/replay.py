@@ -10,7 +10,7 @@ Only slots of finished episodes can be sampled, none whose stack was partly over
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,12 @@ class Transitions:
     r_int_t: Floats  # (B,), the bonus of s_tm1
     g_tm1: Floats  # (B,), the Monte-Carlo return of both rewards from s_tm1 on
     terminal_t: NDArray[np.bool_]  # (B,), nothing follows s_t
+    s_next: NDArray[Any] | None = None  # (B, history, ...): s_t, or the start of the next episode
+    continues_t: NDArray[np.bool_] | None = None  # (B,), whether s_next is known
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        present = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: array for name, array in present.items() if array is not None}
 
 
 class Replay:
@@ -49,8 +52,11 @@ class Replay:
         frame_shape: tuple[int, ...],
         dtype: Any = np.uint8,
         history: int = 4,
+        next_starts: bool = False,
     ) -> None:
+        """With `next_starts`, batches say where each episode's successor starts."""
         self.lanes, self.capacity, self.history = lanes, capacity, history
+        self.next_starts = next_starts
         self.frames = np.zeros((lanes, capacity, *frame_shape), dtype)
         self.actions = np.zeros((lanes, capacity), np.int16)
         self.flags = np.zeros((lanes, capacity), np.uint8)
@@ -107,7 +113,36 @@ class Replay:
             slots = low[lanes] + drawn - (bounds - sizes)[lanes]
             lane[missing], slot[missing] = lanes, slots
             missing = missing[(self.flags[lanes, slots % self.capacity] & STEP) == 0]
-        return self.gather(lane, slot)
+        batch = self.gather(lane, slot)
+        return self._with_starts(batch, lane, slot) if self.next_starts else batch
+
+    def _with_starts(
+        self, batch: Transitions, lane: NDArray[np.int64], slot: NDArray[np.int64]
+    ) -> Transitions:
+        """The same, and where it goes on: after an episode's end, where the next one starts.
+
+        The start of an episode whose first step was not taken yet is not known.
+        """
+        s_next, continues_t = batch.s_t.copy(), np.ones(len(slot), np.bool_)
+        ends = np.flatnonzero(batch.terminal_t)
+        if len(ends):
+            after = slot[ends] + 1
+            # A slot that is no step holds the last frame; the episode starts behind it.
+            after += (self.flags[lane[ends], after % self.capacity] & STEP) == 0
+            known = after < self.written[lane[ends]]
+            continues_t[ends] = known
+            ends, after = ends[known], after[known]
+            s_next[ends] = self._stacks(lane[ends], after)
+        return replace(batch, s_next=s_next, continues_t=continues_t)
+
+    def _stacks(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[Any]:
+        """The observations (B, history, ...) at slots."""
+        window = slot[:, None] + np.arange(1 - self.history, 1)
+        place = window % self.capacity
+        frames: NDArray[Any] = self.frames[lane[:, None], place]
+        first = (self.flags[lane[:, None], place] & FIRST) > 0
+        frames[_before_last(first) | (window < 0)] = 0
+        return frames
 
     def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Transitions:
         """The transitions at the given slots."""

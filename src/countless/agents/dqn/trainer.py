@@ -63,7 +63,12 @@ class Trainer:
         self.spec = Spec(game.frame_shape, game.n_actions, game.pixels)
         self.learner = Learner(self.spec, config, device, derived_seed(seed, "network") % 2**63)
         self.replay = Replay(
-            len(games), config.lane_capacity, game.frame_shape, game.dtype, history
+            len(games),
+            config.lane_capacity,
+            game.frame_shape,
+            game.dtype,
+            history,
+            next_starts=config.architecture.sr and config.losses.sr_terminal == "continue",
         )
         across = config.memory.stacks == "released"
         self.actors = [Actor(game, history, across) for game in games]
@@ -193,7 +198,9 @@ class Trainer:
         for bonus in bonuses:
             self.replay.set_bonus(bonus.lane, bonus.slot, bonus.value)
             episode = self.actors[bonus.lane].episode
-            episode.bonus += self.config.rewards.added(bonus.value)
+            added = self.config.rewards.added(bonus.value)
+            self.learner.centre.add(added)
+            episode.bonus += added
             episode.sr_norm += bonus.sr_norm
 
     def _learn(self) -> dict[str, Tensor] | None:
@@ -226,10 +233,14 @@ class Trainer:
         """The plain numbers that a checkpoint keeps."""
         names = ("step", "frames", "warm", "updates", "episodes")
         states = {name: random.bit_generator.state for name, random in self.random.items()}
-        return {name: getattr(self, name) for name in names} | {"random": states}
+        counted = {name: getattr(self, name) for name in names} | {"random": states}
+        centre = self.learner.centre
+        return counted | ({"centre": centre.get_state()} if centre.learns else {})
 
     def set_counters(self, kept: dict[str, Any]) -> None:
         for name in ("step", "frames", "warm", "updates", "episodes"):
             setattr(self, name, int(kept[name]))
+        if self.learner.centre.learns:
+            self.learner.centre.set_state(kept["centre"])
         for name, random in self.random.items():
             random.bit_generator.state = kept["random"][name]
