@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from countless.agents.dqn.config import FIELDS, DQNConfig
-from countless.core.errors import BadInput, named, unknown_name
+from countless.core.errors import BadInput, install_hint, named, unknown_name
 from countless.core.parameters import check_choice, check_real
 
 SUMMARIES = {
@@ -79,7 +79,7 @@ def require_deep() -> None:
     for package in ("torch", "ale_py", "cv2", "safetensors", "tensorboard"):
         if find_spec(package) is None:
             raise BadInput(
-                f"deep agents need {package}, which is not installed: pip install 'countless[deep]'"
+                f"deep agents need {package}, which is not installed: {install_hint('deep')}"
             )
 
 
