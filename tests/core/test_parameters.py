@@ -8,7 +8,6 @@ from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.core.errors import BadInput, named, naming_options, unknown_name
 from countless.core.parameters import Interval, check_real, check_whole, switch, validate
-from countless.runs.run import run
 
 
 @pytest.mark.parametrize(
@@ -53,9 +52,6 @@ def test_published_parameters_are_presets():
     assert make_agent("sarsa", "sixarms") == Sarsa(alpha=0.465, epsilon=0.03)
     assert make_agent("sarsa-sr", "sixarms").gamma_sr == 0.99
     assert make_agent("sarsa-sr", "sixarms", {"norm": 2}).beta == 10.0
-    assert run("sarsa-sr", "sixarms-1660", runs=1, steps=1).agent == make_agent(
-        "sarsa-sr", "sixarms"
-    )
     assert make_agent("sarsa-sr", "riverswim", {"beta": 7}).beta == 7.0
     assert published_preset("sarsa-sr", "chain-5") is None
 
