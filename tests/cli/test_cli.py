@@ -263,7 +263,7 @@ def test_help_names_every_experiment(capsys):
         (["reproduce", "table99"], "unknown experiment 'table99'"),
         (["reproduce", "table1", "--runs", "0"], "--runs must be a whole number"),
         (["report", "no-such-folder"], "no folder no-such-folder"),
-        (["list", "cats"], "unknown name 'cats'. Known: agents, envs, bonuses, experiments"),
+        (["list", "zzz"], "unknown name 'zzz'. Known: agents, envs, bonuses, experiments"),
         (["status", "no-such-folder"], "there is no folder no-such-folder"),
         (["diagnose", "cuonts", "fourrooms"], "unknown bonus 'cuonts'; did you mean 'counts'?"),
         (["diagnose", "counts", "fourrooms", "--set", "beta"], "--set takes NAME=VALUE"),
