@@ -197,7 +197,7 @@ def _made(
     return {
         "command": command,
         "jobs": len(folders),
-        "seconds": round(sum(float(end.get("seconds", 0.0)) for end in ends), 1),
+        "seconds": round(sum(float(end.get("seconds", 0.0)) for end in ends), 3),
         "seeds": section.seeds or str(plan.seed),
         "first": dates[0] if dates else None,
         "last": dates[-1] if dates else None,
