@@ -9,10 +9,10 @@ import sys
 import time
 
 import pytest
-
-from countless.cli.main import main
 from countless.experiments.catalog import EXPERIMENTS, GROUPS
 from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+
+from countless.cli.main import main
 
 
 def call(capsys, *argv):

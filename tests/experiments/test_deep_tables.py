@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from countless.experiments.catalog import finished_sections
+from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+from countless.experiments.deep_published import GAMES
 
 from countless.agents.dqn import agents
 from countless.cli.main import main
 from countless.experiments import deep_table
-from countless.experiments.catalog import finished_sections
-from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
-from countless.experiments.deep_published import GAMES
 
 
 @pytest.fixture

@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from countless.experiments.catalog import EXPERIMENTS, finished_sections, members
+from countless.experiments.entries import entry_study
+from countless.runs.study import Study
 
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
 from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import SILENT
 from countless.experiments import elsewhere, figure2, table2, table6
-from countless.experiments.catalog import EXPERIMENTS, finished_sections, members
-from countless.experiments.entries import entry_study
 from countless.experiments.published import TABLE_1
 from countless.experiments.report import report_html
-from countless.runs.study import Study
 
 
 @pytest.fixture(scope="module")

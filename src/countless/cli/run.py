@@ -59,7 +59,7 @@ def _parameters(group: Group, sources: Mapping[str, str]) -> str:
     for name, value in group.config.items():
         shown = f"{value:g}" if isinstance(value, float) else str(value)
         by_source.setdefault(sources[name], []).append(f"{name} {shown}")
-    return "\n".join(f"{source}: {', '.join(told)}" for source, told in by_source.items())
+    return "\n".join(f"{source}: {', '.join(shown)}" for source, shown in by_source.items())
 
 
 def deep_table(result: Result) -> Table:
