@@ -13,7 +13,8 @@ from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
 from countless.envs.catalog import as_mdp
-from countless.runs.result import LAST, Group, Result, performance, speed
+from countless.runs.groups import LAST, Group, performance, speed
+from countless.runs.result import Result
 from countless.runs.run import jobs_of
 
 

@@ -25,9 +25,9 @@ from countless.experiments.atari_published import (
     Column,
 )
 from countless.experiments.experiment import Experiment, Plan, Records, Section
+from countless.runs.groups import performance
 from countless.runs.job import Execution, Job, Stopped
 from countless.runs.measurement import MeasurementJob
-from countless.runs.result import performance
 
 DAY = 86_400.0
 PAPER_STEPS = FRAMES["paper"] // 5
@@ -133,13 +133,15 @@ def _game_table(game: str, columns: Sequence[Column], plan: Plan, records: Recor
 
 
 def _cost_words(costs: Sequence[dict[str, Any]]) -> str:
-    costs_in_words = [
+    in_words = [
         f"{cost['label']} {PAPER_STEPS * cost['here'] / DAY:.1f} days here, about "
         f"{PAPER_STEPS * cost['accelerator'] / 3600:.0f} hours on a GPU"
         for cost in costs
     ]
     return (
-        "One seed of one game at the paper's scale would take: " + "; ".join(costs_in_words) + ". Here: one "
+        "One seed of one game at the paper's scale would take: "
+        + "; ".join(in_words)
+        + ". Here: one "
         "core, measured part by part when this was made. GPU: an estimate, 5 TFLOP/s of float32 "
         "and 1.5 ms of overhead per step assumed."
     )

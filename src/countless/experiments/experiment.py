@@ -18,8 +18,9 @@ from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
 from countless.runs.engine import LocalEngine
+from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
-from countless.runs.result import Curve, Result
+from countless.runs.result import Result
 from countless.runs.store import Store, StoredJob
 
 Returns = NDArray[np.float64]
