@@ -13,7 +13,7 @@ import pytest
 from countless.agents.dqn import checkpoint
 from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.progress import SILENT
-from countless.runs import engine, workers
+from countless.runs import dqn_resources, engine, workers
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Stopped
 from countless.runs.store import Store, is_locked

@@ -179,11 +179,11 @@ def _words(returns: Look) -> tuple[str, ...]:
         "reproduced with the released README's β = 100, and the paper gives no β). Planning exactly "
         f"gives {in_both(ROWS[EXACT])}.",
         f"ESSR needs both its parts. With them it has {in_both(ABLATION[BOTH])}; without the "
-        f"pseudo-counts, which the paper does not mention, {in_both(ABLATION[NO_PSEUDO])}; with them but "
-        f"without the bonus, {in_both(ABLATION[NO_BONUS])}.",
+        f"pseudo-counts, which the paper does not mention, {in_both(ABLATION[NO_PSEUDO])}; with them "
+        f"but without the bonus, {in_both(ABLATION[NO_BONUS])}.",
         f"With (1+γ) − γ/(n(s)+1) from true counts in place of the norm it reaches "
-        f"{in_both(ROWS[COUNTS])}: a likely reason is that the norm of the SSR also tells how well known "
-        "the states further on are.",
+        f"{in_both(ROWS[COUNTS])}: a likely reason is that the norm of the SSR also tells how well "
+        "known the states further on are.",
     )
 
 
