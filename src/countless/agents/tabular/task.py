@@ -69,6 +69,8 @@ def configuration_key(agent: TabularAgent, mdp: MDP) -> tuple[int, int]:
         if "switch" in item.metadata
     }
     content = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent), **switches}
+    if content.get("initial_value") == 0.0:
+        del content["initial_value"]  # as the published settings start: their streams stay
     return stream_key(content)
 
 

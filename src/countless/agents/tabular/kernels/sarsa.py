@@ -35,7 +35,7 @@ TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
 # Columns of the table of settings.
-ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
+ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA, INITIAL = 0, 1, 2, 3, 4, 5, 6
 # Whether anything but the plain case may occur: episodes, states with fewer actions, textbook Sarsa,
 # a trace. The type of None is known to the compiler, which leaves all of that out.
 PLAIN, GENERAL = None, True
@@ -216,8 +216,8 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     ragged = general and mdp.ragged
     tracing = general and trace.shape[0] > 0
 
-    # All zero at first; a zero in `best` stands for a tie.
-    q = np.zeros(lanes * states * width)
+    # A zero in `best` stands for a tie.
+    q = np.full(lanes * states * width, setting[INITIAL])
     best = np.zeros(lanes * states, dtype=np.int64)
     tables = BonusTables(
         np.zeros(lanes * states),
