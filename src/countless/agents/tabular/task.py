@@ -68,7 +68,8 @@ def configuration_key(agent: TabularAgent, mdp: MDP) -> tuple[int, int]:
         for item in fields(agent)
         if "switch" in item.metadata
     }
-    content = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent), **switches}
+    content: dict[str, Any] = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent)}
+    content |= switches
     if content.get("initial_value") == 0.0:
         del content["initial_value"]  # as the published settings start: their streams stay
     return stream_key(content)
