@@ -84,7 +84,11 @@ def deep_table(result: Result) -> Table:
 
 
 def _feature_notes(seed: int, features: dict[str, float] | None) -> list[str]:
-    if features is None or features["rank"] >= 2.0:
+    if features is None:
+        return []
+    from countless.agents.dqn.features import COLLAPSED
+
+    if features["rank"] >= COLLAPSED:
         return []
     return [
         f"Seed {seed}: the features have collapsed (effective rank {features['rank']:.1f} of "
