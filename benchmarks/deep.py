@@ -3,7 +3,7 @@
 python benchmarks/deep.py            all of it, one thread, about three minutes
 python benchmarks/deep.py update     the paper's update as a share of a 4096^3 sgemm
 python benchmarks/deep.py peers      dqn and dqn-mmc-sr against Stable-Baselines3's DQN
-python benchmarks/deep.py replay     bytes a transition, time to sample
+python benchmarks/deep.py replay     bytes per transition, time to sample
 python benchmarks/deep.py profile    where a step of the paper's agent goes
 python benchmarks/deep.py scales     steps/s of the scale presets on Montezuma's Revenge
 """
@@ -146,8 +146,8 @@ def replay() -> None:
     random = np.random.default_rng(0)
     seconds = best_time(lambda: memory.sample(32, random), 200)
     print(
-        f"replay: {size / memory.capacity:,.0f} bytes a transition, "
-        f"{bytes_needed(10**6, 84 * 84) / 1e9:.2f} GB a million; a batch of 32 in "
+        f"replay: {size / memory.capacity:,.0f} bytes per transition, "
+        f"{bytes_needed(10**6, 84 * 84) / 1e9:.2f} GB per million; a batch of 32 in "
         f"{1e3 * seconds:.2f} ms"
     )
 

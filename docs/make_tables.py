@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def agent_rows() -> str:
     """One row per agent: its name and what it is."""
     lines = ["| agent | |", "|---|---|"]
-    lines += [f"| `{name}` | {entry.summary.rstrip('.')} |" for name, entry in AGENTS.items()]
+    lines += [f"| `{name}` | {entry.summary} |" for name, entry in AGENTS.items()]
     return "\n".join(lines)
 
 
@@ -40,10 +40,8 @@ def _section(entry: AgentEntry) -> str:
     if entry.presets:
         rows = ["| environment | values | source |", "|---|---|---|"]
         for preset in entry.presets:
-            values = ", ".join(
-                f"{name} {value:g}"
-                for name, value in (*preset.when.items(), *preset.parameters.items())
-            )
+            known = {**preset.when, **preset.parameters}
+            values = ", ".join(f"{name} {_shown(value)}" for name, value in known.items())
             rows.append(f"| {preset.env} | {values} | {preset.source} |")
         parts.append("\n".join(rows))
     if entry.grid is not None:
@@ -55,17 +53,19 @@ def _section(entry: AgentEntry) -> str:
 
 
 def _parameters(entry: AgentEntry) -> str:
-    rows = ["| parameter | default | meaning |", "|---|---|---|"]
+    rows = ["| parameter | default | values | meaning |", "|---|---|---|---|"]
     for name, item in entry.parameters.items():
         known = item.metadata
         value = entry.defaults.get(name, default_of(item))
         default = known.get("rule") or _shown(value)
         span = ""
         if "interval" in known:
-            span = f" {known['interval'].text}"
+            span = known["interval"].text
         elif "choices" in known:
-            span = f" ({', '.join(known['choices'])})"
-        rows.append(f"| `{name}` | {default} | {known['help']}{span} |")
+            span = ", ".join(known["choices"])
+        elif "switch" in known:
+            span = "on, off"
+        rows.append(f"| `{name}` | {default} | {span} | {known['help']} |")
     return "\n".join(rows)
 
 

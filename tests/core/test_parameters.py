@@ -52,6 +52,7 @@ def test_published_parameters_are_presets():
     assert make_agent("sarsa", "sixarms") == Sarsa(alpha=0.465, epsilon=0.03)
     assert make_agent("sarsa-sr", "sixarms").gamma_sr == 0.99
     assert make_agent("sarsa-sr", "sixarms", {"norm": 2}).beta == 10.0
+    assert make_agent("sarsa-sr", "sixarms-1660") == make_agent("sarsa-sr", "sixarms")
     assert make_agent("sarsa-sr", "riverswim", {"beta": 7}).beta == 7.0
     assert published_preset("sarsa-sr", "chain-5") is None
 

@@ -13,7 +13,7 @@ import pytest
 from countless.agents.dqn import checkpoint
 from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.progress import SILENT
-from countless.runs import dqn, engine, workers
+from countless.runs import dqn_resources, engine, workers
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Stopped
 from countless.runs.store import Store, is_locked
@@ -56,7 +56,7 @@ def test_jobs_survive_the_way_to_a_worker(tmp_path):
 
 
 def test_runs_at_once_must_fit_into_memory_together(monkeypatch, two_cores, tmp_path):
-    monkeypatch.setattr(dqn, "available_memory", lambda: 2.5e9)
+    monkeypatch.setattr(dqn_resources, "available_memory", lambda: 2.5e9)
     with pytest.raises(BadInput, match=r"2 runs at once need 3\.0 GB of memory, 2\.5 GB are free"):
         LocalEngine().run(jobs(), Store(tmp_path))
     assert list(tmp_path.iterdir()) == []

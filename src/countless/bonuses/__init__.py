@@ -1,4 +1,4 @@
-"""Exploration bonuses as parts: they get what was seen, and nothing else.
+"""Exploration bonuses for any agent: they are given observations, and nothing else.
 
 >>> bonus = make_bonus("sr-norm", 104)
 >>> bonus.observe([0], next_observations=[1]).tolist()

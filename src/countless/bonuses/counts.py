@@ -1,4 +1,4 @@
-"""Exact visit counts as a bonus: beta / sqrt(n). The control against which the others are read."""
+"""Exact visit counts as a bonus, beta / sqrt(n): the control with which the others are compared."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class CTSParameters:
     beta: float = real(0.05, "scale of the bonus", "[0, inf)")
     offset: float = real(0.01, "added to the pseudo-count", "(0, inf)")
     size: int = whole(42, "side of the image in pixels", "[1, 256]")
-    megabytes: float = real(512.0, "most memory of the trees", "(0, 1e5]")
+    megabytes: float = real(512.0, "memory limit of the trees, in MiB", "(0, 1e5]")
 
     def __post_init__(self) -> None:
         validate(self)

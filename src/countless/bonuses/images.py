@@ -1,4 +1,4 @@
-"""From a host's frames to the small, quantised images that density models read."""
+"""From an agent's frames to the small, quantised images that density models read."""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ class PixelCNNParameters:
     """beta N^(-1/2), 1 / N = exp(c n^(-1/2) gain) - 1; the published network is small."""
 
     beta: float = real(1.0, "scale of the bonus", "[0, inf)")
-    most: float = real(1.0, "the bonus is cut there, as published agents cut rewards", "(0, inf]")
+    most: float = real(
+        1.0, "upper bound of the bonus, as published agents clip rewards", "(0, inf]"
+    )
     c: float = real(0.1, "scale of the prediction gain", "(0, inf)")
     lr: float = real(0.001, "step size of RMSProp", "(0, 1]")
     size: int = whole(42, "side of the image in pixels", "[1, 256]")

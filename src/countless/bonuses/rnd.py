@@ -1,4 +1,4 @@
-"""Random network distillation (Burda et al. 2019): how badly a frozen random network is predicted."""
+"""Random network distillation (Burda et al. 2019): the error in predicting a frozen random network."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ class RNDParameters:
     """The published constants, but for `warm_up`: 6,400 steps of a random agent in each environment."""
 
     beta: float = real(1.0, "scale of the bonus", "[0, inf)")
-    gamma: float = real(0.99, "discount of the sums whose SD is the unit", "[0, 1)")
+    gamma: float = real(0.99, "discount of the summed errors whose SD scales the bonus", "[0, 1)")
     lr: float = real(1e-4, "step size of Adam", "(0, 1]")
     keep: float = real(1.0, "share of the frames that the predictor learns from", "(0, 1]")
-    warm_up: int = whole(1000, "first frames, for statistics only: their bonus is 0", "[0, inf)")
+    warm_up: int = whole(
+        1000, "number of first frames that only feed the statistics: their bonus is 0", "[0, inf)"
+    )
     features: int = whole(512, "outputs of target and predictor", "[1, 65536]")
     size: int = whole(84, "side of the image in pixels", "[36, 256]")
 

@@ -21,7 +21,7 @@ class SRNormParameters:
 
     form: str = choice(
         "auto",
-        "tabular: TD over state indices; features: a head on the host's features; network: an "
+        "tabular: TD over state indices; features: a head on the agent's features; network: an "
         "encoder of its own; auto: tabular for state indices, else network",
         ("auto", "tabular", "features", "network"),
     )
@@ -29,8 +29,10 @@ class SRNormParameters:
     beta: float = real(0.05, "scale of the bonus", "[0, inf)")
     gamma: float = real(0.99, "discount of the SR", "[0, 1)")
     eta: float = real(0.01, "step size of the SR", "(0, 1]")
-    floor: float = real(0.05, "least norm of a network's psi: the bonus is cut there", "(0, inf)")
-    features: int = whole(256, "length of phi, the host's or its own", "[1, 65536]")
+    floor: float = real(
+        0.05, "lower bound of a network's norm: the bonus is at most beta / floor", "(0, inf)"
+    )
+    features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
     width: int = whole(
         1024, "random units between phi and psi; 0: psi is linear in phi", "[0, 65536]"
     )

@@ -13,7 +13,8 @@ from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
 from countless.envs.catalog import as_mdp
-from countless.runs.result import LAST, Group, Result, performance, speed
+from countless.runs.groups import LAST, Group, performance, speed
+from countless.runs.result import Result
 from countless.runs.run import jobs_of
 
 
@@ -59,7 +60,7 @@ def _parameters(group: Group, sources: Mapping[str, str]) -> str:
     for name, value in group.config.items():
         shown = f"{value:g}" if isinstance(value, float) else str(value)
         by_source.setdefault(sources[name], []).append(f"{name} {shown}")
-    return "\n".join(f"{source}: {', '.join(told)}" for source, told in by_source.items())
+    return "\n".join(f"{source}: {', '.join(shown)}" for source, shown in by_source.items())
 
 
 def deep_table(result: Result) -> Table:

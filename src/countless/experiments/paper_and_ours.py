@@ -18,8 +18,7 @@ from countless.runs.tabular import TabularJob, default_steps
 def entry_job(entry: Entry, *, runs: int, seed: int, rng: str = "countless") -> TabularJob:
     """The runs behind one entry, with the paper's parameters."""
     mdp = make_mdp(entry.env)
-    parameters = {} if entry.norm is None else {"norm": entry.norm}
-    agent = make_agent(entry.agent, mdp, parameters)
+    agent = make_agent(entry.agent, mdp, entry.parameters)
     return TabularJob((agent,), mdp, runs, default_steps(mdp), seed, rng)
 
 

@@ -14,17 +14,16 @@ def agent_label(norm: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One cell of Table 1 or 5: an agent in a domain, the mean, and the number in parentheses.
-
-    The paper calls the parenthesis a 95% confidence interval; it is the sample SD.
-    """
+class AgentInDomain:
+    """Sarsa, or Sarsa+SR with a norm, in one of the paper's domains."""
 
     env: str
     agent: str
     norm: float | None
-    mean: int
-    bracket: int
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {} if self.norm is None else {"norm": self.norm}
 
     @property
     def label(self) -> str:
@@ -33,6 +32,17 @@ class Entry:
     @property
     def domain(self) -> str:
         return DOMAIN_LABELS[self.env]
+
+
+@dataclass(frozen=True)
+class Entry(AgentInDomain):
+    """One cell of Table 1 or 5: the mean, and the number in parentheses.
+
+    The paper calls the parenthesis a 95% confidence interval; it is the sample SD.
+    """
+
+    mean: int
+    bracket: int
 
 
 DOMAIN_LABELS = {"riverswim": "RiverSwim", "sixarms": "SixArms"}

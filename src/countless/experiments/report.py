@@ -21,7 +21,8 @@ from countless.experiments.experiment import (
     planned_jobs,
     show,
 )
-from countless.runs.result import Group, Result, best_first, label_groups
+from countless.runs.groups import Group, best_first, label_groups
+from countless.runs.result import Result
 from countless.runs.store import StoredJob, stored_jobs
 
 TITLE = "Countless: count-based exploration, without counting"
@@ -97,7 +98,7 @@ def provenance_lines(made: Mapping[str, Any]) -> dict[str, str]:
     dates = made["first"] if made["first"] == made["last"] else f"{made['first']} to {made['last']}"
     return {
         "made by": made["command"],
-        "took": f"{made['seconds']:,.1f} s of work on {made['jobs']} jobs",
+        "took": f"{made['seconds']:,.1f} s of work on {made['jobs']} job{'s' * (made['jobs'] != 1)}",
         "seeds": made["seeds"],
         "on": f"{made['machine']}",
         "date": f"{dates}",

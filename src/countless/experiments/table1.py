@@ -9,36 +9,30 @@ import numpy as np
 
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import number
+from countless.experiments import paper_and_ours as ours
 from countless.experiments.experiment import Experiment, Plan, Records, Section
-from countless.experiments.paper_and_ours import (
-    Compared,
-    bracket_words,
-    compare,
-    entry_jobs,
-    pick,
-    replay_words,
-    seeds_of,
-    side_by_side,
-)
 from countless.experiments.published import DOMAIN_LABELS, TABLE_1
 
 
 def render(plan: Plan, records: Records, folder: Path) -> Section:
     """The table and what it means."""
-    compared = compare(TABLE_1, plan, records)
-    sixarms = pick(compared, "sixarms", "Sarsa+SR ℓ1")
+    compared = ours.compare(TABLE_1, plan, records)
+    sixarms = ours.pick(compared, "sixarms", "Sarsa+SR ℓ1")
     words = (
-        replay_words(compared),
-        bracket_words(sixarms),
+        ours.replay_words(compared),
+        ours.bracket_words(sixarms),
         *(_domain_words(compared, env) for env in DOMAIN_LABELS),
         "Table 6 has fresh runs of the same settings under another seed: its means differ from those "
         "here by chance, most in SixArms, where a few runs carry the mean.",
     )
-    return Section((side_by_side(compared),), (), words, seeds_of(plan))
+    return Section((ours.side_by_side(compared),), (), words, ours.seeds_of(plan))
 
 
-def _domain_words(compared: Sequence[Compared], env: str) -> str:
-    plain, bonus = pick(compared, env, "Sarsa").fresh, pick(compared, env, "Sarsa+SR ℓ1").fresh
+def _domain_words(compared: Sequence[ours.Compared], env: str) -> str:
+    plain, bonus = (
+        ours.pick(compared, env, "Sarsa").fresh,
+        ours.pick(compared, env, "Sarsa+SR ℓ1").fresh,
+    )
     sarsa, sr = summarise(plain), summarise(bonus)
     above = float(np.mean(bonus > sarsa.median))
     relation = "above" if sr.median > sarsa.median else "below"
@@ -54,7 +48,7 @@ EXPERIMENT = Experiment(
     "Sarsa against Sarsa+SR: paper, replay, fresh runs",
     "Table 1: Sarsa and Sarsa+SR, undiscounted return of 5,000 steps",
     "tabular",
-    lambda plan, records: entry_jobs(TABLE_1, plan),
+    lambda plan, records: ours.entry_jobs(TABLE_1, plan),
     render,
     minutes=0.3,
 )

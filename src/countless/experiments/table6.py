@@ -16,7 +16,7 @@ from countless.analysis.tables import Cell, Estimate, Table, number
 from countless.core.seeding import derived_seed
 from countless.envs.catalog import make_mdp
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Returns, Section
-from countless.experiments.published import DOMAIN_LABELS, agent_label
+from countless.experiments.published import AgentInDomain
 from countless.runs.job import Job
 from countless.runs.sweep import expand, find_grid
 from countless.runs.tabular import TabularJob, default_steps
@@ -28,35 +28,19 @@ SYMBOLS = {"alpha": "α", "eta": "η", "gamma_sr": "γ_SR", "beta": "β", "epsil
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(AgentInDomain):
     """One sixth of the published sweep."""
-
-    env: str
-    agent: str
-    norm: float | None
-
-    @property
-    def label(self) -> str:
-        return agent_label(self.norm)
-
-    @property
-    def domain(self) -> str:
-        return DOMAIN_LABELS[self.env]
-
-    @property
-    def fixed(self) -> dict[str, float]:
-        return {} if self.norm is None else {"norm": self.norm}
 
     def job(self, seed: int) -> TabularJob:
         """All settings of the paper's grid."""
         mdp = make_mdp(self.env)
-        grid = expand(self.agent, find_grid(self.agent, "paper"), self.fixed)
+        grid = expand(self.agent, find_grid(self.agent, "paper"), self.parameters)
         settings = tuple(make_agent(self.agent, mdp, setting) for setting in grid)
         return TabularJob(settings, mdp, SWEEP_RUNS, default_steps(mdp), seed)
 
     def published_index(self, job: TabularJob) -> int:
         """Which setting the paper chose."""
-        return job.settings.index(make_agent(self.agent, job.mdp, self.fixed))
+        return job.settings.index(make_agent(self.agent, job.mdp, self.parameters))
 
 
 SWEEPS = tuple(

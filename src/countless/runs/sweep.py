@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,32 +34,23 @@ def sweep(
     env: str | MDP | Any,
     *,
     grid: Grid | Path | str = "default",
-    runs: int | None = None,
-    steps: int | None = None,
-    seed: int | None = None,
-    rng: str | None = None,
-    seeds: Sequence[int] | None = None,
-    frames: int | None = None,
-    scale: str | None = None,
-    device: str | None = None,
-    precision: str | None = None,
-    compile: bool | None = None,
-    threads: int | None = None,
     out: Path | str | None = None,
     progress: bool | Reporter = True,
-    **fixed: Any,
+    **options: Any,
 ) -> Result:
     """Run every setting of a grid of parameters; `result.ranking` has the best first.
 
     Parameters
     ----------
+    agent, env, out, progress
+        As in `countless.run`.
     grid
         A mapping from parameters to lists of values, a TOML file with the same, "paper" for the
         grid that the paper swept, or "default": the paper's where it has one, else ours.
-    **fixed
-        Parameters of the agent that are the same in every setting; they override the grid.
-
-    All others are those of `countless.run`.
+    **options
+        How much to run, as in `countless.run` (`runs`, `steps`, `seed`, `rng`; for deep agents
+        `seeds`, `frames`, `scale`, `device`, `precision`, `compile`; `threads`), and parameters of
+        the agent that are the same in every setting: they override the grid.
 
     >>> result = sweep(
     ...     "sarsa", "riverswim", grid={"alpha": [0.1, 0.2]}, runs=2, steps=50, progress=False
@@ -66,12 +58,12 @@ def sweep(
     >>> len(result.groups)
     2
     """
-    budget = Budget(
-        runs, steps, seed, rng, seeds, frames, scale, device, precision, compile, threads
-    )
+    names = {item.name for item in fields(Budget)}
+    budget = Budget(**{name: value for name, value in options.items() if name in names})
+    fixed = {name: value for name, value in options.items() if name not in names}
     jobs = sweep_jobs(agent, env, grid, budget, fixed)
     command = f"countless.sweep({agent!r}, {jobs[0].env!r}, ...)"
-    return execute(jobs, out, command=command, threads=threads, progress=progress)
+    return execute(jobs, out, command=command, threads=budget.threads, progress=progress)
 
 
 def sweep_jobs(

@@ -7,6 +7,7 @@ import pytest
 
 from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AGENTS, make_config
+from countless.agents.dqn.bonus import SRBonus, StepBonus
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import registry
@@ -132,3 +133,59 @@ def test_bonuses_that_do_not_fit():
     with pytest.raises(BadInput, match="cts takes images"):
         make("dqn-cts", env="CartPole-v1")
     assert set(WITH_BONUS) < set(AGENTS)
+
+
+def stacks(n, fill=0.0):
+    return np.full((n, 2, 5, 5), fill, np.float32)
+
+
+def test_the_sr_bonus_waits_until_its_batch_is_full_or_flushed():
+    asked = []
+
+    def evaluate(observations):
+        asked.append(len(observations))
+        return observations[:, 0, 0, 0]
+
+    bonus = SRBonus(evaluate, batch=3)
+    assert bonus.flush() == []
+    assert bonus.remember(0, 7, stacks(1, 2.0)[0]) == []
+    assert bonus.remember(1, 4, stacks(1, 4.0)[0]) == []
+    again = SRBonus(evaluate, batch=3)
+    again.set_state(bonus.get_state())
+    for one in (bonus, again):
+        known = one.remember(0, 8, stacks(1, 8.0)[0])
+        assert known == [(0, 7, 2.0, 0.5), (1, 4, 4.0, 0.25), (0, 8, 8.0, 0.125)]
+        assert one.get_state() == {}
+        assert one.remember(0, 9, stacks(1, 16.0)[0]) == []
+        assert one.flush() == [StepBonus(0, 9, 16.0, 1 / 16)]
+    assert asked == [3, 1, 3, 1]
+
+
+@pytest.mark.parametrize("agent", [*AGENTS])
+def test_every_bonus_is_met_through_the_same_few_calls(agent):
+    """What the loop, the checkpoint and the video ask of it."""
+    env = "deepsea-10" if agent == "dqn-pixelcnn" else "deepsea-5"
+    trainer = make(agent, env)
+    bonus, actor = trainer.bonus, trainer.actors[0]
+    bonus.observe(trainer.actors)
+    known = bonus.remember(0, 0, actor.stack.copy()) + bonus.flush()
+    assert bonus.flush() == []
+    shown = bonus.compute(np.stack([actor.stack] * 3))
+    if trainer.config.rewards.bonus == "off":
+        assert (known, shown, bonus.get_state()) == ([], None, {})
+        assert trainer.bonus_at(actor.stack) is None
+        return
+    (one,) = known
+    assert (one.lane, one.slot) == (0, 0)
+    assert np.isfinite(one.value)
+    assert one.value >= 0.0
+    assert (one.sr_norm > 0.0) == (trainer.config.rewards.bonus == "sr")
+    assert shown.shape == (3,)
+    assert trainer.bonus_at(actor.stack) == pytest.approx(
+        min(trainer.config.beta * float(shown[0]), trainer.config.bonus_limit)
+    )
+    state = {name: value.copy() for name, value in bonus.get_state().items()}
+    other = make(agent, env).bonus
+    other.set_state(state)
+    for name, value in other.get_state().items():
+        np.testing.assert_array_equal(value, state[name])

@@ -85,6 +85,14 @@ def test_how_much_the_bonus_varies():
     assert measure_features(phi, np.array([1.0, 3.0])).bonus_cv == pytest.approx(0.5)
 
 
+def test_features_that_are_no_numbers_are_left_to_the_losses():
+    trainer = make()
+    records(trainer, 20)
+    with torch.no_grad():
+        trainer.learner.network.encoder[-2].bias.fill_(float("nan"))
+    assert trainer.feature_health() is None
+
+
 def test_it_is_plain_data():
     health = measure_features(np.eye(4), np.ones(4)).describe()
     assert list(health) == ["active", "ever_active", "of", "spread", "rank", "bonus_cv"]

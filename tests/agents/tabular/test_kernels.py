@@ -63,6 +63,7 @@ agents = st.one_of(
         gamma_sr=st.floats(0.0, 0.99),
         beta=st.floats(0.0, 100.0),
         epsilon=st.floats(0.0, 1.0),
+        initial_value=st.sampled_from([0.0, 0.5, 100.0]),
         norm=st.sampled_from([1.0, 2.0]),
         update=st.sampled_from(["resampled", "executed"]),
         time_limit=st.sampled_from(["terminal", "truncation"]),
@@ -142,6 +143,7 @@ replayable = st.one_of(
 @settings(max_examples=60, deadline=None)
 def test_replay_of_the_released_scripts(agent, mdp_seed, episodic, seed):
     mdp = random_mdp(mdp_seed, episodic=episodic)
+    agent = resolve(agent, mdp)
     trace = trace_runs(agent, mdp, runs=3, steps=120, seed=seed, rng="authors")
     returns = simulate([agent], mdp, runs=3, steps=120, seed=seed, rng="authors")[0]
     twins = released_runs(agent, mdp, runs=3, steps=120, seed=seed)
@@ -157,7 +159,7 @@ def test_replay_keeps_numpys_order_of_sums():
         x = rng.random(n)
         assert pairwise_sum(x) == np.add.reduce(x)
     mdp = make_mdp("chain-200")
-    agent = SarsaSR(epsilon=0.5, alpha=0.5)
+    agent = resolve(SarsaSR(epsilon=0.5, alpha=0.5), mdp)
     trace = trace_runs(agent, mdp, runs=1, steps=2000, seed=3, rng="authors")[0]
     twin = released_runs(agent, mdp, runs=1, steps=2000, seed=3)[0]
     assert trace[:, NORM].tolist() == [step.norm for step in twin]

@@ -12,8 +12,8 @@ from countless.core.parameters import check_choice, check_real
 
 SUMMARIES = {
     "dqn": "DQN with the network of Mnih et al. (2015), final epsilon of Machado et al. (2018)",
-    "dqn-mmc": "the paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
-    "dqn-mmc-sr": "the paper's DQN_e^MMC+SR: the bonus 1 / ||psi(s)|| of the successor features",
+    "dqn-mmc": "The paper's DQN_e^MMC: Oh's sizes, mixed Monte-Carlo return, no bonus",
+    "dqn-mmc-sr": "The paper's DQN_e^MMC+SR: the bonus β/‖ψ(s)‖ of the successor features",
     "dqn-cts": "DQN_e^MMC with pseudo-counts of a CTS density model (Bellemare et al. 2016)",
     "dqn-pixelcnn": "DQN_e^MMC with pseudo-counts of a PixelCNN (Ostrovski et al. 2017)",
     "dqn-rnd": "DQN_e^MMC with random network distillation (Burda et al. 2019, there with PPO)",

@@ -183,5 +183,8 @@ def make_exploration_bonus(
     unscaled: dict[str, Any] = (
         {"beta": 1.0} if "beta" in {f.name for f in fields(kind.parameters)} else {}
     )
-    bonus = make_bonus(name, shape, seed=seed, device=learner.device.name, **unscaled)
+    layout = "THW" if images else "vector"
+    bonus = make_bonus(
+        name, shape, layout=layout, seed=seed, device=learner.device.name, **unscaled
+    )
     return RegistryBonus(bonus, images)

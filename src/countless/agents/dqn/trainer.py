@@ -130,6 +130,8 @@ class Trainer:
     def feature_health(self) -> FeatureHealth | None:
         """The features of observations drawn from the replay; None before there are any.
 
+        None too where a feature is no number: the next loss says so.
+
         The draws have a generator of their own, made afresh each time: what is learned does not
         depend on whether anyone looks.
         """
@@ -140,9 +142,10 @@ class Trainer:
         values = self.bonus.compute(observations[:BONUSES])
         rewards = self.config.rewards
         added = None if values is None else [rewards.added(float(value)) for value in values]
-        return measure_features(
-            self.learner.features(observations), None if added is None else np.array(added)
-        )
+        phi = self.learner.features(observations)
+        if not np.isfinite(phi).all():
+            return None
+        return measure_features(phi, None if added is None else np.array(added))
 
     def _choose(self, epsilon: float) -> NDArray[np.int64]:
         """Epsilon-greedy; the network is asked only where it decides."""

@@ -99,7 +99,7 @@ def kernel_case(agent: TabularAgent) -> tuple[Any, ...]:
 
 def summary_of(kind: type[TabularAgent]) -> str:
     """The first line of an agent's docstring."""
-    return (kind.__doc__ or "").splitlines()[0]
+    return (kind.__doc__ or "").splitlines()[0].rstrip(".")
 
 
 def reward_range(mdp: MDP) -> float:

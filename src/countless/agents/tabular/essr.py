@@ -23,7 +23,7 @@ VARIANTS = ("paper", "authors")
 
 @dataclass(frozen=True)
 class Essr(TabularAgent):
-    """Plan for r - beta ||Psi~(s)||_1, Psi~ the substochastic SR of the counts."""
+    """Plan for r − β‖Ψ̃(s)‖₁, Ψ̃ the substochastic SR of the counts."""
 
     name: ClassVar[str] = "essr"
     replays_released_draws: ClassVar[bool] = True

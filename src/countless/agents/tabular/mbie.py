@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mbie(TabularAgent):
-    """MBIE: rewards up by A Rmax / sqrt(n), transitions the best within an l1 ball of B / sqrt(n)."""
+    """MBIE: rewards up by A·Rmax/√n, transitions the best within an ℓ1 ball of B/√n."""
 
     name: ClassVar[str] = "mbie"
     presets: ClassVar[tuple[Preset, ...]] = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MbieEb(TabularAgent):
-    """MBIE-EB: a bonus of C Rmax / sqrt(n(s, a))."""
+    """MBIE-EB: a bonus of C·Rmax/√n(s, a)."""
 
     name: ClassVar[str] = "mbie-eb"
     presets: ClassVar[tuple[Preset, ...]] = (

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import PAPER_SWEEP, TABLE_6, Grid, Preset, TabularAgent
+from countless.agents.tabular.agent import PAPER_SWEEP, TABLE_6, Grid, Preset
+from countless.agents.tabular.sarsa_agent import SarsaAgent
 
 if TYPE_CHECKING:
     from countless.agents.tabular.task import BoundKernel, Task
 
 
 @dataclass(frozen=True)
-class Sarsa(TabularAgent):
+class Sarsa(SarsaAgent):
     """One-step Sarsa, epsilon-greedy, zero initial values."""
 
     name: ClassVar[str] = "sarsa"
@@ -33,19 +34,11 @@ class Sarsa(TabularAgent):
 
     alpha: float = fields.alpha(0.005)
     epsilon: float = fields.epsilon(0.01)
-    gamma: float = fields.gamma()
-    update: str = fields.update()
-    time_limit: str = fields.time_limit()
 
-    @classmethod
-    def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def bonus(self) -> Any:
         from countless.agents.tabular.kernels.sarsa import NoBonus
-        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
-        first = agents[0]
-        return sarsa_kernel(
-            agents, task, NoBonus(), update=first.update, time_limit=first.time_limit
-        )
+        return NoBonus()
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:

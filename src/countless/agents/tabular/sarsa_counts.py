@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Any, ClassVar
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import OWN_SWEEP, PAPER_RANGES, Grid, Preset, TabularAgent
-
-if TYPE_CHECKING:
-    from countless.agents.tabular.task import BoundKernel, Task
+from countless.agents.tabular.agent import OWN_SWEEP, PAPER_RANGES, Grid, Preset
+from countless.agents.tabular.sarsa_agent import SarsaAgent
 
 
 @dataclass(frozen=True)
-class SarsaCounts(TabularAgent):
-    """Sarsa with the bonus beta / sqrt(n(s)), n the true visit counts: the control."""
+class SarsaCounts(SarsaAgent):
+    """Sarsa with the bonus β/√n(s), n the true visit counts: the control."""
 
     name: ClassVar[str] = "sarsa-counts"
     presets: ClassVar[tuple[Preset, ...]] = (
-        Preset("riverswim", {"alpha": 0.5, "beta": 1000.0, "epsilon": 0.1}, OWN_SWEEP),
+        Preset(
+            "riverswim",
+            {"alpha": 0.5, "beta": 1000.0, "epsilon": 0.1, "initial_value": 0.0},
+            OWN_SWEEP,
+        ),
     )
     grid: ClassVar[Grid | None] = Grid(
         {
@@ -31,18 +32,11 @@ class SarsaCounts(TabularAgent):
     )
 
     alpha: float = fields.alpha(0.5)
-    beta: float | None = fields.beta(0.1)
-    epsilon: float = fields.epsilon(0.1)
-    gamma: float = fields.gamma()
-    update: str = fields.update()
-    time_limit: str = fields.time_limit()
+    beta: float | None = fields.beta(0.01)
+    epsilon: float = fields.epsilon(0.01)
+    initial_value: float | None = fields.initial_value()
 
-    @classmethod
-    def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def bonus(self) -> Any:
         from countless.agents.tabular.kernels.sarsa import VisitCounts
-        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
-        first = agents[0]
-        return sarsa_kernel(
-            agents, task, VisitCounts(), update=first.update, time_limit=first.time_limit
-        )
+        return VisitCounts()

@@ -4,46 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import PAPER_SWEEP, TABLE_6, Grid, Preset, TabularAgent
+from countless.agents.tabular.agent import PAPER_SWEEP, TABLE_6, Grid, Preset
+from countless.agents.tabular.sarsa_agent import SarsaAgent
 from countless.core.parameters import real
 
 if TYPE_CHECKING:
     from countless.agents.tabular.task import BoundKernel, Task
 
 L1, L2 = {"norm": 1.0}, {"norm": 2.0}
+FROM_ZERO = {"initial_value": 0.0}
 
 
 @dataclass(frozen=True)
-class SarsaSR(TabularAgent):
-    """Sarsa with the bonus beta / ||Psi(s)||_p, Psi the SR learned by TD (the paper's Eq. 6)."""
+class SarsaSR(SarsaAgent):
+    """Sarsa with the bonus β/‖Ψ(s)‖ₚ, Ψ the SR learned by TD (the paper's Eq. 6)."""
 
     name: ClassVar[str] = "sarsa-sr"
     replays_released_draws: ClassVar[bool] = True
     presets: ClassVar[tuple[Preset, ...]] = (
         Preset(
             "riverswim",
-            {"alpha": 0.25, "eta": 0.01, "gamma_sr": 0.95, "beta": 100.0, "epsilon": 0.1},
+            {
+                "alpha": 0.25,
+                "eta": 0.01,
+                "gamma_sr": 0.95,
+                "beta": 100.0,
+                "epsilon": 0.1,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L1,
         ),
         Preset(
             "sixarms",
-            {"alpha": 0.1, "eta": 0.01, "gamma_sr": 0.99, "beta": 100.0, "epsilon": 0.01},
+            {
+                "alpha": 0.1,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 100.0,
+                "epsilon": 0.01,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L1,
         ),
         Preset(
             "riverswim",
-            {"alpha": 0.25, "eta": 0.01, "gamma_sr": 0.99, "beta": 100.0, "epsilon": 0.1},
+            {
+                "alpha": 0.25,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 100.0,
+                "epsilon": 0.1,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L2,
         ),
         Preset(
             "sixarms",
-            {"alpha": 0.1, "eta": 0.01, "gamma_sr": 0.99, "beta": 10.0, "epsilon": 0.01},
+            {
+                "alpha": 0.1,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 10.0,
+                "epsilon": 0.01,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L2,
         ),
@@ -59,32 +89,24 @@ class SarsaSR(TabularAgent):
         PAPER_SWEEP,
     )
 
-    alpha: float = fields.alpha(0.25)
+    alpha: float = fields.alpha(0.5)
     eta: float = fields.eta(0.01)
     gamma_sr: float = fields.gamma_sr()
-    beta: float | None = fields.beta(0.01)
-    epsilon: float = fields.epsilon(0.1)
-    gamma: float = fields.gamma()
+    beta: float | None = fields.beta(0.001)
+    epsilon: float = fields.epsilon(0.01)
+    initial_value: float | None = fields.initial_value()
     norm: float = real(
         1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]"
     )
-    update: str = fields.update()
-    time_limit: str = fields.time_limit()
 
-    @classmethod
-    def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def bonus(self) -> Any:
         from countless.agents.tabular.kernels.sarsa import SRNorm, SRNormL1
-        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
-        first = agents[0]
-        return sarsa_kernel(
-            agents,
-            task,
-            SRNormL1() if first.norm == 1.0 else SRNorm(first.norm),
-            update=first.update,
-            time_limit=first.time_limit,
-            keeps_matrix=first.norm != 1.0,
-        )
+        return SRNorm(self.norm) if self.keeps_matrix else SRNormL1()
+
+    @property
+    def keeps_matrix(self) -> bool:
+        return self.norm != 1.0  # the l1-norm obeys a recursion of its own
 
     @classmethod
     def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import Any, ClassVar
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import OWN_SWEEP, Grid, Preset, TabularAgent
-
-if TYPE_CHECKING:
-    from countless.agents.tabular.task import BoundKernel, Task
+from countless.agents.tabular.agent import OWN_SWEEP, Grid, Preset
+from countless.agents.tabular.sarsa_agent import SarsaAgent
 
 
 @dataclass(frozen=True)
-class Spie(TabularAgent):
-    """Sarsa with SPIE's bonus beta (Psi(s, s') - ||Psi(., s')||_1) (Yu et al. 2023)."""
+class Spie(SarsaAgent):
+    """Sarsa with SPIE's bonus β(Ψ(s, s′) − ‖Ψ(·, s′)‖₁) (Yu et al. 2023)."""
 
     name: ClassVar[str] = "spie"
     presets: ClassVar[tuple[Preset, ...]] = (
@@ -34,26 +31,15 @@ class Spie(TabularAgent):
         OWN_SWEEP,
     )
 
-    alpha: float = fields.alpha(0.25)
     eta: float = fields.eta(0.05)
     gamma_sr: float = fields.gamma_sr()
     beta: float | None = fields.beta(0.001)
-    epsilon: float = fields.epsilon(0.1)
-    gamma: float = fields.gamma()
-    update: str = fields.update()
-    time_limit: str = fields.time_limit()
 
-    @classmethod
-    def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def bonus(self) -> Any:
         from countless.agents.tabular.kernels import sarsa
-        from countless.agents.tabular.sarsa_family import sarsa_kernel
 
-        first = agents[0]
-        return sarsa_kernel(
-            agents,
-            task,
-            sarsa.Spie(),
-            update=first.update,
-            time_limit=first.time_limit,
-            keeps_matrix=True,
-        )
+        return sarsa.Spie()
+
+    @property
+    def keeps_matrix(self) -> bool:
+        return True

@@ -1,4 +1,4 @@
-"""What the SR network reads: the host's features, or observations through an encoder of its own."""
+"""What the SR network reads: the agent's features, or observations through an encoder of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _needs(what: str) -> BadInput:
 
 
 class FeatureInput:
-    """The host's feature vectors (B, d), detached."""
+    """The agent's feature vectors (B, d), detached."""
 
     reads_observations = False
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from countless.core.substochastic import invert, replace_row
 
 MOST_PASSES = 1000
-REFRESH = 2000  # rank-one updates until the inverse is made afresh
+REFRESH = 2000  # rank-one updates until the inverse is computed from scratch
 
 
 class Counts(NamedTuple):
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     q: NDArray[np.float64]  # (S, A)
     row: NDArray[np.float64]  # (S,) the row to put in
     work: NDArray[np.float64]  # (S,)
-    updates: NDArray[np.int64]  # (1,) since the inverse was made afresh
+    updates: NDArray[np.int64]  # (1,) since the inverse was computed from scratch
 
 
 @njit(cache=True)
