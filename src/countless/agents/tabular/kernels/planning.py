@@ -107,6 +107,9 @@ def set_row(plan, gamma, s, slot, reward):
 def policy_improvement(begin_pass, backup, follow):
     """Policy iteration for one kind of problem: `improve(mdp, plan, problem, tolerance)`.
 
+    For agents that plan seldom: those that plan at every step have loops of their own, because
+    reading arrays out of tuples there costs more than the arithmetic.
+
     The kinds differ in three compiled functions: `begin_pass(plan)` gives a summary of the values,
     `backup(mdp, problem, value, summary, i)` is Q of pair i, and
     `follow(mdp, plan, problem, s, slot, summary)` lets the policy take `slot` in s and gives the
