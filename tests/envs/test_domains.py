@@ -1,5 +1,7 @@
 """The built-in domains against what is printed of them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -17,11 +19,14 @@ from countless.envs.solve import (
     uniform_policy,
 )
 
-NAMES = ["riverswim", "sixarms", "sixarms-1660", "chain-7", "deepsea-6", "gridworld-5", "fourrooms"]
+NAMES = [
+    "riverswim", "sixarms", "sixarms-1660", "chain-7", "deepsea-6", "bsuite-deepsea-6",
+    "gridworld-5", "fourrooms",
+]  # fmt: skip
 
 
 def test_every_domain_of_the_catalogue_is_tested():
-    stems = {name.split("-")[0] if not name.endswith("1660") else name for name in NAMES}
+    stems = {name if name.endswith("1660") else re.sub(r"-\d+$", "", name) for name in NAMES}
     assert stems == {domain.name for domain in DOMAINS}
 
 

@@ -151,11 +151,11 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
     reproduce.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     reproduce.add_argument("--runs", type=int, help="fresh runs of each entry (default: 10,000)")
     reproduce.add_argument("--seed", type=int, help="seed of the fresh runs (default: 0)")
-    deep = reproduce.add_argument_group("table3, table4, ablations")
+    deep = reproduce.add_argument_group("table3, table4, ablations, deepsea")
     deep.add_argument(
         "--scale",
         metavar="smoke|laptop|paper",
-        help="how much of the paper's frames and network (default: smoke, minutes)",
+        help="how much of the frames, sizes and network to run (default: smoke, minutes)",
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, help="default: 0")

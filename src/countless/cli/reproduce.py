@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from countless.agents.dqn.agents import SCALES, require_deep
+from countless.agents.dqn.agents import require_deep
 from countless.cli.execution import engine_of
 from countless.cli.output import print_json, print_table, print_text
 from countless.core.errors import BadInput, named
@@ -17,6 +17,7 @@ from countless.experiments.catalogue import members
 from countless.experiments.experiment import Experiment, Finished, Plan, run
 
 DEFAULTS = Plan()
+EXTENTS = ("smoke", "laptop", "paper")
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -52,7 +53,7 @@ def _plan(arguments: argparse.Namespace) -> Plan:
     return Plan(
         check_count("runs", runs, 1_000_000, least=10),
         check_seed(arguments.seed or 0),
-        check_choice("scale", arguments.scale or DEFAULTS.scale, tuple(SCALES)),
+        check_choice("scale", arguments.scale or DEFAULTS.scale, EXTENTS),
         (),
         seeds,
     )
@@ -65,7 +66,7 @@ def _fit(experiment: Experiment, plan: Plan, arguments: argparse.Namespace) -> P
     require_deep()
     from countless.envs.make import canonical_name
 
-    games = experiment.games
+    games = experiment.games_at(plan.scale)
     if arguments.games is not None:
         wanted = dict.fromkeys(map(canonical_name, arguments.games))
         games = tuple(game for game in wanted if game in experiment.games)

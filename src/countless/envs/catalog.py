@@ -41,6 +41,11 @@ DOMAINS: tuple[Domain, ...] = (
     ),
     Domain("chain", "N states in a line; reward at the far end", sized=domains.chain),
     Domain("deepsea", "N x N dive; only going right N times pays", sized=domains.deepsea),
+    Domain(
+        "bsuite-deepsea",
+        "the same with bsuite's actions: which one is right differs by state",
+        sized=domains.bsuite_deepsea,
+    ),
     Domain("gridworld", "open room of N x N cells, goal in the corner", sized=domains.gridworld),
     Domain("fourrooms", "104 cells in four rooms, goal in the far corner", domains.fourrooms),
 )

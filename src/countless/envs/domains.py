@@ -9,6 +9,7 @@ from countless.core.errors import BadInput
 from countless.envs.mdp import MDP, build_mdp
 
 STUDY_STEPS = 5000
+BSUITE_MAPPING_SEED = 42
 RIGHT, LEFT = 0, 1
 Row = tuple[int, int, int, float, float]
 
@@ -117,18 +118,33 @@ def deepsea(size: int) -> MDP:
     1 is right. The last state is where an episode ends.
     """
     _check_size("deepsea", size, 300)
+    return _deepsea(f"deepsea-{size}", np.ones((size, size), np.int64))
+
+
+def bsuite_deepsea(size: int) -> MDP:
+    """DeepSea as bsuite has it: in each state a coin has decided which action is right."""
+    _check_size("bsuite-deepsea", size, 300)
+    # The draws of bsuite 0.3.6 with its `mapping_seed` of 42.
+    coins = np.random.RandomState(BSUITE_MAPPING_SEED).binomial(1, 0.5, (size, size))
+    return _deepsea(f"bsuite-deepsea-{size}", coins)
+
+
+def _deepsea(name: str, right_action: NDArray[np.int64]) -> MDP:
+    """The dive in which `right_action` (size, size) goes right."""
+    size = len(right_action)
     end = size * size
     rows: list[Row] = [(end, action, end, 0.0, 1.0) for action in (0, 1)]
     for row in range(size):
         for column in range(size):
             for action in (0, 1):
-                to = min(column + 1, size - 1) if action else max(column - 1, 0)
-                treasure = action == 1 and row == column == size - 1
-                reward = (1.0 if treasure else 0.0) - (0.01 / size if action else 0.0)
+                right = action == right_action[row, column]
+                to = min(column + 1, size - 1) if right else max(column - 1, 0)
+                treasure = right and row == column == size - 1
+                reward = (1.0 if treasure else 0.0) - (0.01 / size if right else 0.0)
                 after = (row + 1) * size + to if row < size - 1 else end
                 rows.append((row * size + column, action, after, reward, 1.0))
     layout = np.arange(end).reshape(size, size)
-    return _from_rows(f"deepsea-{size}", rows, {0: 1.0}, terminal=(end,), layout=layout)
+    return _from_rows(name, rows, {0: 1.0}, terminal=(end,), layout=layout)
 
 
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left

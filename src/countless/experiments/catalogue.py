@@ -5,6 +5,7 @@ from __future__ import annotations
 from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
+    deepsea,
     figure2,
     more_mdps,
     table1,
@@ -28,6 +29,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         atari_table.TABLE_3,
         atari_table.TABLE_4,
         atari_table.ABLATIONS,
+        deepsea.EXPERIMENT,
     )
 }
 GROUPS: dict[str, tuple[str, ...]] = {

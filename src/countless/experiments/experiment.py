@@ -6,7 +6,7 @@ two experiments that list the same job share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,6 +106,13 @@ class Experiment:
     render: Callable[[Plan, Records, Path], Section]
     minutes: float = 1.0  # about, with the default plan, on two cores
     games: tuple[str, ...] = field(default=())
+    scale_games: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # where not all of them
+
+    def games_at(self, scale: str) -> tuple[str, ...]:
+        """The games that are played at a scale unless others are asked for."""
+        return self.scale_games.get(scale, self.games)
 
 
 @dataclass(frozen=True)

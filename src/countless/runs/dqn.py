@@ -35,6 +35,7 @@ from countless.runs.dqn_resources import (
     memory_needed,
 )
 from countless.runs.job import Execution, Outcome, Stopped, as_columns
+from countless.runs.solved import Solved, SolvedWatch
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
 
@@ -49,7 +50,10 @@ COLLAPSED = (
 
 @dataclass(frozen=True)
 class DqnJob:
-    """All but `frames` and `save_every` decides its bits."""
+    """All but `frames`, `until` and `save_every` decides its bits.
+
+    With `until` it ends where the task is solved, at `frames` at the latest.
+    """
 
     engine: ClassVar[str] = "dqn"
     agent: str
@@ -60,6 +64,7 @@ class DqnJob:
     device: Device = field(default_factory=Device)
     threads: int = 1
     save_every: float = 600.0  # seconds from one checkpoint to the next
+    until: Solved | None = None
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -97,19 +102,24 @@ class DqnJob:
         }
 
     def budget(self) -> dict[str, Any]:
-        return {"frames": self.frames}
+        until = {} if self.until is None else {"until": self.until.describe()}
+        return {"frames": self.frames, **until}
 
     def is_met_by(self, finished: Mapping[str, Any]) -> bool:
-        return int(finished.get("frames", 0)) >= self.frames
+        if int(finished.get("frames", 0)) >= self.frames:
+            return True
+        return self.until is not None and finished.get("solved") == self.until.describe()
 
     def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
         return True  # one file, which is there or not
 
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
-        """The episodes that ended within the budget."""
+        """The episodes that ended within the budget, and not after the task was solved."""
         import pyarrow.compute
 
-        return records.filter(pyarrow.compute.field("frames") <= self.frames)
+        within = records.filter(pyarrow.compute.field("frames") <= self.frames)
+        end = None if self.until is None else self.until.episode(within["return"].to_numpy())
+        return within if end is None else within.slice(0, end)
 
     def check(self, folder: Path | None) -> None:
         """The memory and the disk that it takes, and a replay that holds whole episodes."""
@@ -147,12 +157,15 @@ def make_job(
     compile: bool = False,
     threads: int = 1,
     parameters: Mapping[str, Any] | None = None,
+    until: Solved | None = None,
 ) -> DqnJob:
     """A job by name; frames not given are the scale's."""
     config = make_config(agent, scale=scale, parameters=parameters)
     frames = FRAMES[scale] if frames is None else frames
     place = make_device(device, precision, compile)
-    return DqnJob(agent, canonical_name(env), config, check_seed(seed), frames, place, threads)
+    return DqnJob(
+        agent, canonical_name(env), config, check_seed(seed), frames, place, threads, until=until
+    )
 
 
 def read_config(described: Mapping[str, Any]) -> DQNConfig:
@@ -206,26 +219,37 @@ class _Work:
             closing(Events(self.folder / "events", first, trainer.updates)) as events,
         ):
             notes = ProgressNotes(job.frames_per_step, trainer, log.scores, self.execution.task)
-            self._learn(trainer, log, events, notes)
+            watch = SolvedWatch(job.until, log.scores)
+            self._learn(trainer, log, events, notes, watch)
+        early = job.until is not None and trainer.frames < job.frames
         finished = {
-            "frames": job.frames,
+            "frames": trainer.frames if early else job.frames,
             "step": trainer.step,
             "seconds": self.watch.total,
             "steps_per_second": notes.steps_per_second,
             "features": None if (health := trainer.feature_health()) is None else health.describe(),
         }
+        if job.until is not None and watch.solved:
+            finished["solved"] = job.until.describe()
         return Outcome(job.select(self._write_records()), None, finished)
 
     def _learn(
-        self, trainer: Trainer, log: EpisodeLog, events: Events, notes: ProgressNotes
+        self,
+        trainer: Trainer,
+        log: EpisodeLog,
+        events: Events,
+        notes: ProgressNotes,
+        watch: SolvedWatch,
     ) -> None:
         saved = time.monotonic()
+        turns = trainer.turns(self.job.frames)
         try:
-            for record in trainer.turns(self.job.frames):
+            while not watch.solved and (record := next(turns, None)) is not None:
                 for ended in record.finished:
                     if not ended.warmup:
                         log.add(ended)
                         events.episode(ended)
+                        watch.add(ended.episode.score)
                 if record.losses is not None:
                     events.update(trainer.updates, record)
                 notes.look(record)

@@ -158,6 +158,7 @@ def describe(job: DqnJob, store: Store) -> dict[str, Any]:
         "device": [job.device.name, job.device.precision, job.device.compile],
         "threads": job.threads,
         "save_every": job.save_every,
+        "until": None if job.until is None else job.until.describe(),
         "store": str(store.folder),
         "command": store.command,
         "names_options": names_options(),
@@ -168,6 +169,7 @@ def read(line: str) -> tuple[DqnJob, Store]:
     """The job in a line of JSON."""
     from countless.agents.dqn.device import Device
     from countless.runs.dqn import DqnJob, read_config
+    from countless.runs.solved import read_solved
 
     message = json.loads(line)
     job = DqnJob(
@@ -179,6 +181,7 @@ def read(line: str) -> tuple[DqnJob, Store]:
         Device(*message["device"]),
         message["threads"],
         message["save_every"],
+        read_solved(message["until"]),
     )
     return job, Store(Path(message["store"]), message["command"])
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from countless.agents.dqn import optimiser as module
-from countless.agents.dqn.optimiser import CentredRMSProp
+from countless.agents.dqn.config import LearningConfig
+from countless.agents.dqn.optimiser import Adam, CentredRMSProp, make_optimiser
 
 LR, DECAY, EPSILON = 0.01, 0.9, 0.01
 
@@ -120,3 +121,42 @@ def test_rounding_leaves_the_root_positive(monkeypatch, way):
     gradients = [gradient * (1.0 + 1e-4 * random.normal(size=2000)) for _ in range(300)]
     parameter, _ = stepped(np.zeros(2000), gradients + [gradient] * 300, epsilon=0.01 / 32**2)
     assert torch.isfinite(parameter).all()
+
+
+def adam(weight, gradients, kind=None):
+    parameter = torch.nn.Parameter(torch.from_numpy(np.array(weight, np.float32)))
+    optimiser = Adam([parameter], lr=LR) if kind is None else kind([parameter], lr=LR)
+    for gradient in gradients:
+        parameter.grad = torch.from_numpy(np.array(gradient, np.float32))
+        optimiser.step()
+    return parameter.detach(), optimiser.state[parameter]
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (2, 3, 4, 5)])
+def test_adam_is_pytorchs(shape):
+    random = np.random.default_rng(0)
+    weight = random.normal(size=shape)
+    gradients = [random.normal(size=shape) * 10.0 ** random.integers(-6, 2) for _ in range(50)]
+    ours, state = adam(weight, gradients)
+    theirs, kept = adam(weight, gradients, torch.optim.Adam)
+    torch.testing.assert_close(ours, theirs, rtol=2e-5, atol=2e-6)
+    torch.testing.assert_close(state["mean"], kept["exp_avg"], rtol=2e-5, atol=1e-7)
+    torch.testing.assert_close(state["square"], kept["exp_avg_sq"], rtol=2e-5, atol=1e-9)
+    assert state["steps"].item() == 50
+
+
+def test_chunks_change_no_bit_of_adam(monkeypatch):
+    gradients = np.random.default_rng(2).normal(size=(3, 1000))
+    whole, _ = adam(np.ones(1000), gradients)
+    monkeypatch.setattr(module, "CHUNK", 77)
+    assert torch.equal(whole, adam(np.ones(1000), gradients)[0])
+
+
+def test_the_configuration_names_the_optimiser():
+    weight = torch.nn.Parameter(torch.zeros(1))
+    usual = make_optimiser([weight], LearningConfig())
+    assert isinstance(usual, CentredRMSProp)
+    assert usual.param_groups[0]["epsilon"] == 0.01 / 32**2
+    other = make_optimiser([weight], LearningConfig(optimiser="adam", learning_rate=0.5))
+    assert isinstance(other, Adam)
+    assert other.param_groups[0]["lr"] == 0.5

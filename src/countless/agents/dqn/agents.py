@@ -69,9 +69,24 @@ SCALES: dict[str, dict[str, Any]] = {
         "network": "auto-nature", "width": 0.25, "replay": 100_000, "warmup": 5_000,
         "update_period": 8, "target_period": 4_000, "epsilon_steps": 100_000,
     },
+    # Small images and vectors: one-hot images are faint, and learning must keep up with exploring.
+    "small": {
+        "network": "mlp", "history": 1, "input_scale": 0.0, "normalise": False,
+        "optimiser": "adam", "learning_rate": 0.001, "update_period": 1, "target_period": 100,
+        "replay": 20_000, "warmup": 500, "epsilon": 0.01, "epsilon_steps": 10_000,
+        "max_frames": 1_000, "bonus_from": "sampled",
+    },
     "paper": {},
 }  # fmt: skip
-FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "paper": 100_000_000}
+FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "small": 40_000, "paper": 100_000_000}
+# What a scale asks of each bonus.
+OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
+    "small": {
+        "sr": {"beta": 0.05, "w_sr": 100.0},
+        "counts": {"beta": 0.1},
+        "rnd": {"bonus_from": "collected"},  # its network reads 84 x 84 pixels
+    },
+}
 
 
 def require_deep() -> None:
@@ -110,11 +125,12 @@ def make_config(
     # Another bonus comes with what its own agent gives it.
     preset = AGENTS.get(f"dqn-{given.get('bonus', 'sr')}", {})
     of_bonus = {name: preset[name] for name in PARTS["bonus"] if name in preset}
-    settings = AGENTS[agent] | of_bonus | VARIANTS[variant] | SCALES[scale] | given
+    settings = AGENTS[agent] | of_bonus | VARIANTS[variant] | SCALES[scale]
+    bonus = str(given.get("bonus", settings.get("bonus", "sr")))
+    settings = settings | OF_BONUS.get(scale, {}).get(bonus, {}) | given
     norm = check_real("norm", settings.get("norm", 1.0), FIELDS["norm"].metadata["interval"])
-    bonus = settings.get("bonus", "sr")
     if bonus not in ("sr", "off", *bonus_names()):
-        raise unknown_name("bonus", str(bonus), ["sr", "off", *bonus_names()])
+        raise unknown_name("bonus", bonus, ["sr", "off", *bonus_names()])
     if given.get("bonus", "sr") != "sr" and "sr" not in given:
         # Without its bonus the SR is not needed either (the paper's ablation drops both).
         settings["sr"] = False
@@ -130,8 +146,12 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
             if name in given and part in off:
                 raise BadInput(f"{named(name)} changes nothing: {part} is off in this {agent}")
     bonus = settings.get("bonus", "sr")
-    for name in ("bonus_from", "bonus_batch"):
-        if name in given and bonus != "sr":
-            raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
+    if "bonus_batch" in given and bonus != "sr":
+        raise BadInput(
+            f"{named('bonus_batch')} changes nothing: it is of the bonus sr, not {bonus}"
+        )
+    for name in ("rms_decay", "rms_epsilon"):
+        if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
+            raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")
     if "norm" in given and "sr" in off and not settings.get("normalise", True):
         raise BadInput(f"{named('norm')} changes nothing: {agent} has no SR and does not normalise")

@@ -42,6 +42,9 @@ class NetworkConfig(_Group):
     )
     width: float = real(1.0, "multiplies the number of channels and units", "(0, 4]")
     history: int = whole(4, "frames in an observation", "[1, 16]")
+    input_scale: float = real(
+        1.0, "multiplies what the network sees; 0: the root of its number of inputs", "[0, inf)"
+    )
     normalise: bool = switch(True, "divide the features phi by their p-norm")
     norm: float = real(1.0, "p of the norm of the SR in the bonus", "[1, inf]")
     sr: bool = switch(True, "learn the successor features")
@@ -78,7 +81,7 @@ class RewardConfig(_Group):
     bonus: str = word("sr", "the exploration bonus: sr, off, or one of `countless list bonuses`")
     beta: float = real(0.05, "scale of the exploration bonus", "[0, inf)")
     bonus_from: str = choice(
-        "collected", "when the SR bonus is evaluated: once, or again in each batch",
+        "collected", "when the bonus is evaluated: once, or again in each batch",
         ("collected", "sampled"),
     )  # fmt: skip
     bonus_limit: float = real(
@@ -90,9 +93,14 @@ class RewardConfig(_Group):
     clip_total: bool = switch(False, "clip reward + bonus to [-1, 1] as well")
 
     @property
-    def bonus_when_sampled(self) -> bool:
-        """Whether the SR bonus is evaluated again for each batch of transitions."""
+    def sr_bonus_when_sampled(self) -> bool:
+        """Whether the loss evaluates the SR bonus again: it has the target network at hand."""
         return self.bonus == "sr" and self.bonus_from == "sampled"
+
+    @property
+    def other_bonus_when_sampled(self) -> bool:
+        """Whether the loop evaluates another bonus again for each batch of transitions."""
+        return self.bonus not in ("sr", "off") and self.bonus_from == "sampled"
 
     def added(self, bonus: float) -> float:
         """What a bonus adds to the reward."""
@@ -103,10 +111,14 @@ class RewardConfig(_Group):
 class LearningConfig(_Group):
     """The optimiser, and when it is called."""
 
-    learning_rate: float = real(0.00025, "step size of RMSProp", "(0, inf)")
-    rms_decay: float = real(0.95, "decay of both its averages", "[0, 1)")
+    optimiser: str = choice(
+        "rmsprop", "rmsprop: centred, as in DQN since 2015; adam: Kingma & Ba's own values",
+        ("rmsprop", "adam"),
+    )  # fmt: skip
+    learning_rate: float = real(0.00025, "step size of the optimiser", "(0, inf)")
+    rms_decay: float = real(0.95, "RMSProp: decay of both its averages", "[0, 1)")
     rms_epsilon: float = real(
-        0.01, "under its root, for gradients summed over the batch", "(0, inf)"
+        0.01, "RMSProp: under its root, for gradients summed over the batch", "(0, inf)"
     )
     batch: int = whole(32, "transitions of an update", "[1, inf)")
     update_period: int = whole(4, "agent steps from one update to the next", "[1, inf)")

@@ -20,7 +20,7 @@ from countless.agents.dqn.losses import (
     total_reward,
 )
 from countless.agents.dqn.network import Network, Spec
-from countless.agents.dqn.optimiser import CentredRMSProp
+from countless.agents.dqn.optimiser import make_optimiser
 from countless.agents.dqn.replay import Transitions
 from countless.core.errors import CountlessError
 
@@ -80,12 +80,7 @@ class Learner:
         learning = config.learning
         if learning.initial_copy:
             self.copy_to_target()
-        self.optimiser = CentredRMSProp(
-            self.network.parameters(),
-            lr=learning.learning_rate,
-            decay=learning.rms_decay,
-            epsilon=learning.rms_epsilon / learning.batch**2,
-        )
+        self.optimiser = make_optimiser(self.network.parameters(), learning)
         self._losses = device.compiled(compute_losses)
         on_cpu = device.torch.type == "cpu"
         self._updates_per_check = updates_per_check or (1 if on_cpu else UPDATES_PER_CHECK)

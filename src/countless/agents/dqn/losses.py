@@ -87,13 +87,13 @@ def compute_targets(
 ) -> Targets:
     """Bootstraps of q and psi at s_t; phi at s_tm1 or s_t; the bonus, if it is evaluated again."""
     learns_sr = target.has_sr and config.w_sr > 0.0
-    needs_s_tm1 = rewards.bonus_when_sampled or (learns_sr and config.sr_target == "current")
+    needs_s_tm1 = rewards.sr_bonus_when_sampled or (learns_sr and config.sr_target == "current")
     size = len(batch.a_tm1) if needs_s_tm1 else 0
     raw, phi = target.features(batch.s if needs_s_tm1 else batch.s_t)  # (2 B or B, D)
     raw_tm1, raw_t = raw[:size], raw[size:]
     phi_tm1, phi_t = phi[:size], phi[size:]
     r_int_t = batch.r_int_t
-    if rewards.bonus_when_sampled:
+    if rewards.sr_bonus_when_sampled:
         norm_tm1 = torch.linalg.vector_norm(target.psi(raw_tm1, phi_tm1), target.norm, 1)  # (B,)
         # Steps that got no bonus keep none.
         r_int_t = torch.where(batch.r_int_t > 0.0, sr_bonus(norm_tm1), 0.0)

@@ -8,7 +8,7 @@ DQN's network of 2015; "small" takes images too small for either, "mlp" vectors.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 import torch
 from torch import Tensor, nn
@@ -84,6 +84,7 @@ class Network(nn.Module):
         self.spec, self.norm = spec, config.norm
         self.normalised = config.normalise
         self.sr_reads_raw = config.sr_input == "raw"
+        self.input_scale = config.input_scale or sqrt(config.history * prod(spec.frame_shape))
         units = _scaled(sizes.features, config.width)
         heads = _scaled(sizes.heads, config.width)
         layers = _convolutions(spec, sizes, config)
@@ -104,6 +105,8 @@ class Network(nn.Module):
 
     def features(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """phi as the last layer gives it, and normalised: twice the same where that is off."""
+        if self.input_scale != 1.0:
+            observations = observations * self.input_scale
         raw: Tensor = self.encoder(observations)
         return raw, self.normalise(raw) if self.normalised else raw
 

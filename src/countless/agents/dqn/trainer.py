@@ -7,7 +7,7 @@ over, update every `update_period` steps, copy the target every `target_period`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from countless.agents.dqn.device import Device
 from countless.agents.dqn.features import FeatureHealth, measure_features
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay
+from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay, Transitions
 from countless.core.seeding import derived_seed
 from countless.envs.frame_env import FrameEnv
 
@@ -203,13 +203,24 @@ class Trainer:
         for _ in self.actors:
             self.step += 1
             if self.step % learning.update_period == 0 and self.replay.can_sample():
-                batch = self.replay.sample(learning.batch, self.random["replay"])
+                batch = self._sample(learning.batch)
                 losses = self.learner.update(batch)
                 self.updates += 1
             if self.step % learning.target_period == 0:
                 self._store(self.bonus.flush())
                 self.learner.copy_to_target()
         return losses
+
+    def _sample(self, size: int) -> Transitions:
+        """A batch of the replay; its bonuses as stored, or as they are now where that is wanted."""
+        batch = self.replay.sample(size, self.random["replay"])
+        if not self.config.rewards.other_bonus_when_sampled:
+            return batch
+        values = self.bonus.compute(batch.s_tm1)
+        assert values is not None
+        # Steps that got no bonus keep none.
+        now = np.where(batch.r_int_t > 0.0, values, 0.0).astype(np.float32)
+        return replace(batch, r_int_t=now)
 
     def counters(self) -> dict[str, Any]:
         """The plain numbers that a checkpoint keeps."""

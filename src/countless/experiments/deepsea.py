@@ -1,0 +1,253 @@
+"""DeepSea by bsuite's protocol: who finds the treasure, and how the cost grows with the size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from countless.analysis.tables import Cell, Table
+from countless.experiments.bsuite_score import (
+    EPISODES,
+    SIZES,
+    beats_dithering,
+    solution_of_wins,
+)
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.runs.job import Job
+from countless.runs.solved import Solved, first
+
+if TYPE_CHECKING:
+    from countless.runs.dqn import DqnJob
+
+STABLE = Solved(least=0.5, share=0.9, window=100, overall=0.1)
+SCALE = "small"  # the agents' own
+
+
+def env_of(size: int) -> str:
+    return f"bsuite-deepsea-{size}"
+
+
+def size_of(env: str) -> int:
+    return int(env.rpartition("-")[2])
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much a scale of this study runs."""
+
+    episodes: int
+    sizes: tuple[int, ...]
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+EXTENTS = {
+    "smoke": Extent(40, (10,), {"warmup": 100, "epsilon_steps": 200}),
+    "laptop": Extent(3_000, (10, 14, 20)),
+    "paper": Extent(EPISODES, SIZES),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An agent of the study."""
+
+    label: str
+    agent: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+ROWS = (
+    Row("DQN", "dqn"),
+    Row("DQN_e^MMC", "dqn-mmc"),
+    Row("DQN_e^MMC+SR ℓ1", "dqn-mmc-sr", {"norm": 1.0}),
+    Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr", {"norm": 2.0}),
+    Row("ℓ2 without reconstruction", "dqn-mmc-sr", {"norm": 2.0, "reconstruction": False}),
+    Row("without SR and bonus", "dqn-mmc-sr", {"bonus": "off"}),
+    Row("DQN_e^MMC with RND", "dqn-rnd"),
+    Row("DQN_e^MMC with counts", "dqn-counts"),
+)
+# The largest N that each is reported to solve reliably.
+PUBLISHED = (
+    ("bootstrapped DQN (Osband et al. 2018)", 20),
+    ("with prior functions (Osband et al. 2018)", 30),
+)
+
+
+def cell_job(row: Row, env: str, seed: int, plan: Plan) -> DqnJob:
+    """One seed of one agent: until it is stably solved, or the episodes are over."""
+    from countless.runs.dqn import make_job
+
+    extent = EXTENTS[plan.scale]
+    return make_job(
+        row.agent,
+        env,
+        seed=seed,
+        frames=(extent.episodes + 1) * size_of(env),  # the first belongs to the warm-up in part
+        scale=SCALE,
+        device="cpu",
+        parameters=row.parameters | extent.parameters,
+        until=STABLE,
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one seed came to; episodes are counted from 1, None where it never happened."""
+
+    first_win: int | None
+    stable: int | None
+    bsuite: int | None
+    beats_dithering: bool
+    wins: int
+    episodes: int
+
+
+def outcome(returns: np.ndarray[Any, np.dtype[np.float64]], size: int, most: int) -> Outcome:
+    """From the returns of the episodes of one seed."""
+    returns = returns[:most]
+    wins = returns >= STABLE.least
+    stable = first(STABLE.stable(returns))
+    ended = STABLE.episode(returns) is not None
+    at = solution_of_wins(wins, most, ended)
+    beats = beats_dithering(size, at)
+    return Outcome(first(wins), stable, at, beats, int(wins.sum()), len(returns))
+
+
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """The small sizes first, and each agent in turn: an interrupted study has compared them all."""
+    yield [
+        cell_job(row, env, seed, plan) for env in plan.games for seed in plan.seeds for row in ROWS
+    ]
+
+
+def render(plan: Plan, records: Records, folder: Path) -> Section:
+    """A table per size, one over all sizes, and episodes against size."""
+    from countless.analysis.plots_deepsea import draw_episodes
+
+    most = EXTENTS[plan.scale].episodes
+    found = {
+        (row.label, env): [
+            _outcome_of(records, cell_job(row, env, seed, plan), most) for seed in plan.seeds
+        ]
+        for row in ROWS
+        for env in plan.games
+    }
+    kinds = {"first treasure": "first_win", "stable: 90 of 100 episodes": "stable"}
+    panels = {
+        title: {
+            row.label: {
+                size_of(env): (
+                    [at for one in found[row.label, env] if (at := getattr(one, kind)) is not None],
+                    len(plan.seeds),
+                )
+                for env in plan.games
+            }
+            for row in ROWS
+        }
+        for title, kind in kinds.items()
+    }
+    draw_episodes(folder / "episodes", panels, [size_of(env) for env in plan.games], most)
+    caption = (
+        "Episodes until an agent first finds the treasure of DeepSea, and until it finds it in 90 of "
+        "100, against the size N: medians of the seeds that did, dots for each; hollow where not all "
+        "did. Random acting needs about 2^N episodes."
+    )
+    return Section(
+        (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
+        (Figure(folder / "episodes", caption),),
+        _words(most),
+        " ".join(map(str, plan.seeds)),
+    )
+
+
+Found = dict[tuple[str, str], list[Outcome]]
+
+
+def _outcome_of(records: Records, job: DqnJob, most: int) -> Outcome:
+    table = records[job].records
+    assert table is not None
+    return outcome(table["return"].to_numpy(), size_of(job.env), most)
+
+
+def _median(values: Sequence[int | None]) -> float | None:
+    """Of the seeds that got there."""
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+def _size_table(env: str, found: Found, plan: Plan) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for row in ROWS:
+        seeds = found[row.label, env]
+        stable = [one.stable for one in seeds]
+        solved = sum(value is not None for value in stable)
+        rows.append(
+            (
+                row.label,
+                f"{solved} of {len(seeds)}",
+                _median([one.first_win for one in seeds]),
+                _median(stable),
+                _median([one.bsuite for one in seeds]),
+                float(np.mean([one.beats_dithering for one in seeds])),
+            )
+        )
+    columns = (
+        "agent", "seeds stable", "first treasure", "90 of 100", "bsuite: solved", "bsuite score"
+    )  # fmt: skip
+    formats = dict.fromkeys(columns[2:5], ",.0f") | {"bsuite score": ".2f"}
+    return Table(
+        f"N = {size_of(env)}: episodes, medians of the seeds that got there",
+        columns,
+        tuple(rows),
+        formats=formats,
+    )
+
+
+def _summary(found: Found, plan: Plan) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for row in ROWS:
+        shares = {
+            size_of(env): float(np.mean([one.stable is not None for one in found[row.label, env]]))
+            for env in plan.games
+        }
+        score = np.mean(
+            [one.beats_dithering for env in plan.games for one in found[row.label, env]]
+        )
+        whole = max((size for size, share in shares.items() if share == 1.0), default=None)
+        some = max((size for size, share in shares.items() if share > 0.0), default=None)
+        rows.append((row.label, whole, some, float(score)))
+    rows += [(f"published: {label}", size, None, None) for label, size in PUBLISHED]
+    columns = ("agent", "largest N, all seeds", "largest N, any seed", "bsuite score")
+    sizes = ", ".join(str(size_of(env)) for env in plan.games)
+    return Table(f"All sizes (N = {sizes})", columns, tuple(rows), formats={"bsuite score": ".2f"})
+
+
+def _words(most: int) -> tuple[str, ...]:
+    return (
+        f"bsuite's DeepSea: N x N one-hot image, which action goes right drawn for each state (seed "
+        f"42), {most:,} episodes at most. A run ends once the treasure was found in 90 of 100 episodes "
+        "and in more than a tenth of all. bsuite calls a run solved when fewer than 0.9 of all "
+        "episodes so far were bad, looked at a dozen times per power of ten; its score is the share of "
+        f"runs solved before 2^N + 100 episodes, here within {most:,}.",
+        "One setting for all sizes (`--scale small`). The first steps of a run, 500, are random and "
+        "count neither as episodes nor for the score.",
+        "Left out: DQN with CTS and PixelCNN, whose density models read images of 42 x 42 pixels; the "
+        "image of DeepSea has one bright pixel, which they would smear over many.",
+    )
+
+
+EXPERIMENT = Experiment(
+    "deepsea",
+    "deep agents in bsuite's DeepSea: who finds the treasure, and after how many episodes",
+    "DeepSea: deep exploration by bsuite's protocol",
+    "dqn",
+    jobs,
+    render,
+    minutes=3.0,
+    games=tuple(map(env_of, SIZES)),
+    scale_games={scale: tuple(map(env_of, extent.sizes)) for scale, extent in EXTENTS.items()},
+)

@@ -1,0 +1,125 @@
+"""What small tasks need: the scale for them, inputs scaled up, bonuses as they are when sampled."""
+
+import numpy as np
+import pytest
+import torch
+
+from countless.agents.dqn import checkpoint
+from countless.agents.dqn.agents import AGENTS, FRAMES, SCALES, make_config
+from countless.agents.dqn.config import DQNConfig
+from countless.agents.dqn.device import Device
+from countless.agents.dqn.network import Network, Spec
+from countless.agents.dqn.trainer import Trainer
+from countless.core.errors import BadInput
+from countless.envs.make import make_frame_env
+
+TINY = {"width": 0.1, "replay": 2_000, "warmup": 40, "target_period": 50, "epsilon_steps": 100}
+
+
+def make(agent, env="deepsea-5", **parameters):
+    config = make_config(agent, scale="small", parameters=TINY | parameters)
+    return Trainer([make_frame_env(env, seed=i) for i in range(config.envs)], config, Device(), 0)
+
+
+def run(trainer, steps):
+    while trainer.step < steps:
+        trainer.turn()
+
+
+def test_every_scale_has_its_frames():
+    assert set(SCALES) == set(FRAMES)
+
+
+def test_a_scale_knows_the_bonus_and_what_is_given_wins():
+    assert make_config("dqn-counts", scale="small").beta == 0.1
+    assert make_config("dqn-mmc-sr", scale="small", parameters={"bonus": "counts"}).beta == 0.1
+    assert make_config("dqn-counts", scale="small", parameters={"beta": 0.7}).beta == 0.7
+    assert make_config("dqn-counts").beta == 0.05
+    assert make_config("dqn-mmc-sr", scale="small").optimiser == "adam"
+    assert make_config("dqn-mmc-sr").optimiser == "rmsprop"
+
+
+@pytest.mark.parametrize("agent", ["dqn", "dqn-mmc", "dqn-mmc-sr", "dqn-rnd", "dqn-counts"])
+@pytest.mark.parametrize("env", ["deepsea-5", "CartPole-v1", "riverswim"])
+def test_agents_learn_there_without_another_option(agent, env):
+    assert agent in AGENTS
+    trainer = make(agent, env, warmup=600, replay=2_000)
+    run(trainer, 3)
+    assert trainer.updates == 3
+
+
+def test_the_input_is_multiplied():
+    spec = Spec((5, 5), 2, True)
+    plain, scaled, own = (
+        Network(spec, DQNConfig(network="mlp", history=1, input_scale=scale).architecture)
+        for scale in (1.0, 5.0, 0.0)
+    )
+    scaled.load_state_dict(plain.state_dict())
+    own.load_state_dict(plain.state_dict())
+    seen = torch.rand(3, 1, 5, 5)
+    assert torch.equal(scaled.values(seen), plain.values(seen * 5.0))
+    assert own.input_scale == 5.0  # the root of 25 inputs: a one-hot image has a mean square of 1
+    assert plain.input_scale == 1.0
+    assert not torch.equal(scaled.values(seen), plain.values(seen))
+
+
+@pytest.mark.parametrize("bonus", ["counts", "sr-norm"])
+def test_a_sampled_batch_has_the_bonus_of_now_and_teaches_none(bonus):
+    trainer = make("dqn-mmc", bonus=bonus)
+    run(trainer, 100)
+    before = {name: value.copy() for name, value in trainer.bonus.get_state().items()}
+    trainer.random["replay"] = np.random.default_rng(5)
+    stored = trainer.replay.sample(64, np.random.default_rng(5))
+    batch = trainer._sample(64)
+    np.testing.assert_array_equal(batch.s_tm1, stored.s_tm1)
+    np.testing.assert_array_equal(batch.g_tm1, stored.g_tm1)
+    paid = stored.r_int_t > 0.0
+    assert paid.any()
+    assert not paid.all()  # the warm-up's
+    assert (batch.r_int_t[~paid] == 0.0).all()
+    expected = trainer.bonus.compute(stored.s_tm1)[paid]
+    np.testing.assert_allclose(batch.r_int_t[paid], expected, rtol=1e-6)
+    assert not np.allclose(batch.r_int_t, stored.r_int_t)
+    for name, value in trainer.bonus.get_state().items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_bonus_kept_as_collected_is_sampled_as_stored():
+    trainer = make("dqn-counts", bonus_from="collected")
+    run(trainer, 60)
+    trainer.random["replay"] = np.random.default_rng(5)
+    stored = trainer.replay.sample(64, np.random.default_rng(5))
+    np.testing.assert_array_equal(trainer._sample(64).r_int_t, stored.r_int_t)
+
+
+@pytest.mark.parametrize("agent", ["dqn-mmc-sr", "dqn-counts"])
+def test_killed_and_resumed_is_never_killed(agent, tmp_path):
+    whole = make(agent)
+    run(whole, 120)
+    first = make(agent)
+    run(first, 60)
+    checkpoint.save(tmp_path / "checkpoint", first)
+    second = make(agent)
+    checkpoint.load(tmp_path / "checkpoint", second)
+    run(second, 120)
+    kept, again = whole.learner.tensors_to_keep(), second.learner.tensors_to_keep()
+    assert any(name.endswith(".steps") for name in kept["optimiser"])
+    for part, tensors in kept.items():
+        for name, value in tensors.items():
+            assert torch.equal(value, again[part][name]), (part, name)
+    for name, array in whole.replay.arrays().items():
+        np.testing.assert_array_equal(array, second.replay.arrays()[name])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"optimiser": "adam", "rms_decay": 0.9}, "rms_decay changes nothing"),
+        ({"optimiser": "sgd"}, "optimiser must be one of rmsprop, adam"),
+        ({"input_scale": -1.0}, "input_scale must lie in"),
+        ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
+    ],
+)
+def test_bad_input(parameters, message):
+    with pytest.raises(BadInput, match=message):
+        make_config("dqn-mmc-sr", parameters=parameters)

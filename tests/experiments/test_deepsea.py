@@ -1,0 +1,97 @@
+"""The DeepSea study: bsuite's score on recorded data, and what is run and shown."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countless.cli.main import main
+from countless.experiments import deepsea
+from countless.experiments.bsuite_score import (
+    beats_dithering,
+    logged_episodes,
+    solution,
+    solution_of_wins,
+)
+from countless.experiments.deepsea import EXPERIMENT, EXTENTS, ROWS, Extent, cell_job, outcome
+from countless.experiments.experiment import Plan, run
+from countless.runs.engine import LocalEngine
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data" / "bsuite_deep_sea.json").read_text())
+
+
+def test_bsuite_looks_at_the_same_episodes():
+    assert logged_episodes().tolist() == RECORDED["analysis"]["logged"]
+
+
+@pytest.mark.parametrize("one", RECORDED["analysis"]["runs"], ids=lambda one: str(one["size"]))
+def test_solved_and_score_are_bsuites(one):
+    at = solution(one["bad"])
+    assert (at is not None) == one["solved"]
+    assert at in (one["episode"], None)
+    assert beats_dithering(one["size"], at) == bool(one["score"])
+
+
+def test_the_score_of_all_sizes_is_bsuites():
+    runs = RECORDED["analysis"]["runs"]
+    ours = np.mean([beats_dithering(one["size"], solution(one["bad"])) for one in runs])
+    assert ours == pytest.approx(RECORDED["analysis"]["score"])
+
+
+def wins_from(start, end):
+    return np.arange(1, end + 1) >= start
+
+
+def test_a_run_that_was_ended_counts_at_the_next_look():
+    wins = wins_from(1071, 1191)  # 121 of 1,191: enough, but bsuite looks at 1,200 next
+    assert solution_of_wins(wins, 10_000, solved=True) == 1_200
+    assert solution_of_wins(wins, 10_000, solved=False) is None
+    assert solution_of_wins(wins, 1_191, solved=True) is None
+    assert solution_of_wins(wins_from(1071, 10_000), 10_000, solved=False) == 1_200
+
+
+def test_the_outcome_of_a_seed():
+    returns = np.where(wins_from(301, 500), 0.99, -0.005)
+    told = outcome(returns, 10, 3_000)
+    assert (told.first_win, told.stable, told.wins, told.episodes) == (301, 390, 200, 500)
+    assert told.bsuite == 400
+    assert told.beats_dithering
+    nothing = outcome(np.full(3_001, -0.005), 10, 3_000)
+    assert (nothing.first_win, nothing.stable, nothing.bsuite) == (None, None, None)
+    assert nothing.episodes == 3_000
+    assert not nothing.beats_dithering
+
+
+@pytest.mark.parametrize("scale", EXTENTS)
+def test_the_protocol(scale):
+    games = EXPERIMENT.games_at(scale)
+    assert set(games) <= set(EXPERIMENT.games)
+    for row in ROWS:
+        job = cell_job(row, games[-1], 0, Plan(scale=scale))
+        assert job.until == deepsea.STABLE
+        size = deepsea.size_of(games[-1])
+        assert job.frames // size == EXTENTS[scale].episodes + 1
+    assert EXPERIMENT.games_at("paper") == tuple(f"bsuite-deepsea-{n}" for n in range(10, 51, 2))
+
+
+def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
+    tiny = {"warmup": 30, "width": 0.1, "epsilon_steps": 20, "replay": 500}
+    monkeypatch.setitem(deepsea.EXTENTS, "smoke", Extent(5, (10,), tiny))
+    monkeypatch.setattr(LocalEngine, "_run_workers", lambda *_: None)  # all in this process
+    plan = Plan(scale="smoke", games=("bsuite-deepsea-10",), seeds=(0,))
+    section = run(EXPERIMENT, plan, tmp_path, LocalEngine()).section
+    size, summary = section.tables
+    assert [row[0] for row in size.rows] == [row.label for row in ROWS]
+    assert all(row[1] == "0 of 1" for row in size.rows)
+    assert [row[1] for row in summary.rows if str(row[0]).startswith("published")] == [20, 30]
+    assert (tmp_path / "experiments" / "deepsea" / "episodes.svg").is_file()
+    monkeypatch.setattr("countless.agents.dqn.trainer.Trainer.turn", None)
+    again = run(EXPERIMENT, plan, tmp_path, LocalEngine()).section
+    assert again.tables == section.tables
+
+
+def test_sizes_that_are_not_there(tmp_path, capsys):
+    argv = ["reproduce", "deepsea", "--games", "bsuite-deepsea-11", "-o", str(tmp_path)]
+    assert main(argv) == 2
+    assert "the games of deepsea are bsuite-deepsea-10" in capsys.readouterr().err
