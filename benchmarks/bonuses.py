@@ -27,7 +27,7 @@ import countless.envs  # noqa: F401 (registers the ids)
 from countless.adapters.sb3 import BonusVecEnv
 from countless.analysis.tables import Table
 from countless.bonuses import Bonus, make_bonus
-from countless.cli.show import print_table
+from countless.cli.output import print_table
 
 BATCHES = (1, 8, 32)
 FRAMES = 512

@@ -3,7 +3,7 @@ import numpy as np
 from countless.analysis.html import figure_html, page, paragraph, table_html
 from countless.analysis.plots import (
     Axis,
-    Curve,
+    NormCurve,
     Sensitivity,
     draw_heatmaps,
     draw_norms,
@@ -36,7 +36,7 @@ def test_html_is_escaped_and_whole():
 
 def test_figures_are_drawn(tmp_path):
     x = np.arange(1.0, 50.0)
-    curves = [Curve(x, np.sqrt(x) * (s + 1), x / 100, np.full(49, 10.0)) for s in range(6)]
+    curves = [NormCurve(x, np.sqrt(x) * (s + 1), x / 100, np.full(49, 10.0)) for s in range(6)]
     draw_norms(tmp_path / "norms", {"a": curves, "b": curves}, 0.19, 0.006)
     levels = np.array([0.1, 1.0, 10.0])
     axis = Axis("α", levels, [np.array([1.0, 2.0, 3.0])] * 3, np.array([1.0, 2.0, 1.0]), 1.0)
@@ -58,7 +58,7 @@ def test_figures_are_drawn(tmp_path):
 
 def test_drawing_twice_gives_the_same_file(tmp_path):
     x = np.arange(1.0, 20.0)
-    curves = [Curve(x, x, x / 10, np.full(19, 10.0)) for _ in range(6)]
+    curves = [NormCurve(x, x, x / 10, np.full(19, 10.0)) for _ in range(6)]
     for name in ("a", "b"):
         draw_norms(tmp_path / name, {"t": curves}, 0.19, 0.006)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()

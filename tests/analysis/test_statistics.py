@@ -8,6 +8,7 @@ from scipy import stats
 
 from countless.analysis.statistics import (
     BOOTSTRAP_RUNS,
+    FEWEST_RUNS,
     interquartile_mean,
     mean_interval,
     rank_correlation,
@@ -23,7 +24,10 @@ def test_against_other_libraries(x):
     assert summary.sd == pytest.approx(statistics.stdev(x), abs=1e-6)
     assert summary.iqm == pytest.approx(stats.trim_mean(x, 0.25), abs=1e-6)
     low, high = summary.ci95
-    assert x.min() - 1e-6 <= low <= high <= x.max() + 1e-6
+    if len(x) < FEWEST_RUNS:
+        assert np.isnan([low, high]).all()
+    else:
+        assert x.min() - 1e-6 <= low <= high <= x.max() + 1e-6
 
 
 def test_bootstrap_against_scipy():
@@ -63,6 +67,13 @@ def test_one_run_has_no_sd():
     assert summary.mean == summary.median == summary.iqm == 3.0
     assert summary.to_json()["sd"] is None
     assert summary.to_json()["ci95"] is None
+
+
+def test_few_runs_have_no_interval():
+    few, enough = summarise([1.0, 2.0, 3.0, 4.0]), summarise([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert few.to_json()["ci95"] is None
+    assert np.isnan(few.half)
+    assert enough.half == pytest.approx((enough.ci95[1] - enough.ci95[0]) / 2)
 
 
 def test_iqm_drops_the_extremes():

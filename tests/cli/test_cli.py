@@ -3,16 +3,28 @@
 import contextlib
 import json
 import os
+import platform
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import countless
+from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
-from countless.experiments.catalog import EXPERIMENTS, GROUPS
-from countless.experiments.deep_catalog import DEEP_EXPERIMENTS
+from countless.core.errors import install_hint
+from countless.experiments.catalogue import EXPERIMENTS, GROUPS
+from countless.runs.store import locked
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Commands keep their records in `results`, of a folder of their own here."""
+    monkeypatch.chdir(tmp_path)
 
 
 def call(capsys, *argv):
@@ -47,6 +59,11 @@ def test_run_json(capsys):
     assert content["config"]["gamma_sr"] == 0.99
     assert content["steps"] == 50
     assert len(content["per_run"]) == 3
+    assert set(content) >= {
+        "agent", "env", "runs", "steps", "seed", "config", "returns", "seconds",
+        "steps_per_second", "per_run",
+    }  # fmt: skip
+    assert set(content["returns"]) == {"mean", "sd", "median", "iqm", "ci95", "min", "max"}
 
 
 def test_every_agent_from_the_command_line(capsys):
@@ -58,9 +75,20 @@ def test_every_agent_from_the_command_line(capsys):
 def test_run_out_is_kept(capsys, tmp_path):
     arguments = ("run", "sarsa", "riverswim", "--runs", "5", "--steps", "50", "-o", str(tmp_path))
     first = document(capsys, *arguments)
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     again = document(capsys, *arguments)
-    assert first["per_run"] == again["per_run"]
-    assert again["steps_per_second"] is None
+    assert again == first
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
+    _, out, _ = call(capsys, *arguments)
+    assert f"kept in {first['folder']}" in out
+
+
+def test_where_each_value_comes_from_is_told(capsys):
+    _, out, _ = call(capsys, "run", "sarsa-sr", "chain-5", "--alpha", "0.3", "--runs", "2")
+    lines = out.splitlines()
+    assert "given: alpha 0.3" in lines
+    assert any("times the range of the rewards: beta" in line for line in lines)
+    assert any(line.startswith("default: ") for line in lines)
 
 
 def test_sweep(capsys, tmp_path):
@@ -72,6 +100,8 @@ def test_sweep(capsys, tmp_path):
     code, out, _ = call(capsys, *arguments, "--top", "3", "-o", str(tmp_path / "out"))
     assert code == 0
     assert "the best 3 of 6 settings" in out
+    assert set(content) >= {"agent", "env", "folder", "seconds", "settings"}
+    assert set(content["settings"][0]) >= {"config", "mean", "sd", "median"}
 
 
 def test_list(capsys):
@@ -81,9 +111,11 @@ def test_list(capsys):
     assert {entry["name"] for entry in content["bonuses"]} >= {"sr-norm", "ssr", "counts"}
     assert {entry["name"] for entry in content["experiments"]} == {
         *EXPERIMENTS,
-        *DEEP_EXPERIMENTS,
         *GROUPS,
     }
+    (entry,) = (entry for entry in content["agents"] if entry["name"] == "sarsa-sr")
+    assert entry["grid"]["source"] == "the paper's sweep"
+    assert {preset["source"] for preset in entry["presets"]} == {"the paper's Table 6"}
     _, out, _ = call(capsys, "list", "agents")
     assert "riverswim" not in out
 
@@ -112,8 +144,32 @@ def test_diagnose(capsys, tmp_path):
     assert (tmp_path / "sr-norm-fourrooms.png").is_file()
 
 
-def test_doctor(capsys):
-    assert document(capsys, "doctor")["steps_per_second"] > 0
+def test_doctor_tells_what_is_here_and_how_fast_it_is(capsys, monkeypatch):
+    content = document(capsys, "doctor")
+    facts = content["facts"]
+    # Interpreted Python takes about a million steps a second; a core cannot do ten billion.
+    assert 2e6 < content["steps_per_second"] < 1e10
+    assert facts["sarsa-sr in riverswim"] == (
+        f"{content['steps_per_second'] / 1e6:.0f} million steps/s"
+    )
+    assert facts["python"] == platform.python_version()
+    assert facts["countless"] == countless.__version__
+    assert facts["cores"] == thread_count()
+    assert re.fullmatch(r"\d+ GB free", facts["memory"])
+    low, high = map(int, re.match(r"about (\d+) to (\d+) s", facts["the published sweep"]).groups())
+    assert low == pytest.approx(4.5e9 / content["steps_per_second"], abs=1)
+    assert high == pytest.approx(3 * low, abs=2)
+    assert re.match(r"on cpu.*; the paper's replay of 7\.1 GB", facts["deep agents"])
+
+    monkeypatch.setattr(
+        "countless.agents.dqn.agents.find_spec", lambda name: None if name == "torch" else object()
+    )
+    monkeypatch.setattr("countless.cli.doctor.PROBE_RUNS", 10)
+    code, out, _ = call(capsys, "doctor")
+    assert code == 0
+    assert "deep agents need torch, which is not installed: " in out
+    assert install_hint("deep") in out
+    assert "[deep]'" in out  # brackets are no markup
 
 
 def test_version_and_help(capsys):
@@ -122,7 +178,7 @@ def test_version_and_help(capsys):
     code, out, _ = call(capsys)
     assert code == 0
     assert "examples:" in out
-    for command in ("run", "sweep", "diagnose", "reproduce", "report", "list", "doctor"):
+    for command in ("run", "sweep", "status", "diagnose", "reproduce", "report", "list", "doctor"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])
         assert stop.value.code == 0
@@ -156,14 +212,16 @@ def test_help_names_every_experiment(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])
     out = capsys.readouterr().out
-    for name in (*EXPERIMENTS, *DEEP_EXPERIMENTS, *GROUPS):
+    for name in (*EXPERIMENTS, *GROUPS):
         assert name in out
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["nonsense"], "unknown command 'nonsense'. Known: list, run, sweep, status"),
+        (["repoduce", "table1"], "unknown command 'repoduce'; did you mean 'reproduce'?"),
+        (["list", "agent"], "unknown name 'agent'; did you mean 'agents'?"),
         (["run"], "the following arguments are required: AGENT, ENV"),
         (["run", "sarsa-rs", "riverswim"], "unknown agent 'sarsa-rs'; did you mean 'sarsa-sr'"),
         (["run", "sarsa", "rivrswim"], "unknown environment 'rivrswim'; did you mean 'riverswim'"),
@@ -171,31 +229,42 @@ def test_help_names_every_experiment(capsys):
             ["run", "sarsa", "riverswim", "--bata", "1"],
             "unknown argument '--bata' of countless run; did you mean --beta?",
         ),
-        (["run", "sarsa", "riverswim", "--beta", "1"], "sarsa has no parameter 'beta'"),
-        (["run", "sarsa", "riverswim", "--alpha", "0"], "alpha must lie in (0, 1], not 0"),
-        (["run", "sarsa", "riverswim", "--alpha", "nan"], "alpha must lie in (0, 1], not nan"),
+        (["run", "sarsa", "riverswim", "--beta", "1"], "sarsa has no parameter --beta"),
+        (["run", "sarsa", "riverswim", "--alpha", "0"], "--alpha must lie in (0, 1], not 0"),
+        (["run", "sarsa", "riverswim", "--alpha", "nan"], "--alpha must lie in (0, 1], not nan"),
         (
             ["run", "sarsa", "riverswim", "--alpha", "x"],
             "argument --alpha: invalid float value: 'x'",
         ),
-        (["run", "sarsa", "riverswim", "--gamma", "1"], "gamma must lie in [0, 1), not 1"),
+        (["run", "sarsa", "riverswim", "--gamma", "1"], "--gamma must lie in [0, 1), not 1"),
         (
             ["run", "sarsa", "riverswim", "--epsilon", "-0.5"],
-            "epsilon must lie in [0, 1], not -0.5",
+            "--epsilon must lie in [0, 1], not -0.5",
         ),
-        (["run", "sarsa", "riverswim", "--runs", "0"], "runs must be a whole number from 1"),
+        (["run", "sarsa", "riverswim", "--runs", "0"], "--runs must be a whole number from 1"),
         (["run", "sarsa", "riverswim", "--runs", "1.5"], "argument --runs: invalid int value"),
-        (["run", "sarsa", "riverswim", "--rng", "x"], "rng must be one of countless, authors"),
-        (["run", "sarsa", "riverswim", "--threads", "0"], "threads must be a whole number from 1"),
+        (["run", "sarsa", "riverswim", "--rng", "x"], "--rng must be one of countless, authors"),
+        (
+            ["run", "sarsa", "riverswim", "--threads", "0"],
+            "--threads must be a whole number from 1",
+        ),
         (["run", "sarsa", "no.mdp"], "no.mdp: cannot be read"),
         (["run", "random", "riverswim", "--rng", "authors"], "--rng authors replays"),
         (["sweep", "sarsa", "riverswim", "--grid", "no.toml"], "no.toml: cannot be read"),
-        (["sweep", "optimal", "riverswim"], "the paper has no grid for optimal"),
+        (
+            ["sweep", "optimal", "riverswim"],
+            "there is no default grid for optimal: give one with --grid",
+        ),
+        (
+            ["sweep", "rmax", "riverswim", "--grid", "paper"],
+            "there is no paper grid for rmax: give one with --grid",
+        ),
         (["sweep", "sarsa", "riverswim", "--top", "0"], "--top must be a whole number"),
         (["reproduce", "table99"], "unknown experiment 'table99'"),
         (["reproduce", "table1", "--runs", "0"], "--runs must be a whole number"),
         (["report", "no-such-folder"], "no folder no-such-folder"),
-        (["list", "cats"], "invalid choice: 'cats'"),
+        (["list", "zzz"], "unknown name 'zzz'. Known: agents, envs, bonuses, experiments"),
+        (["status", "no-such-folder"], "there is no folder no-such-folder"),
         (["diagnose", "cuonts", "fourrooms"], "unknown bonus 'cuonts'; did you mean 'counts'?"),
         (["diagnose", "counts", "fourrooms", "--set", "beta"], "--set takes NAME=VALUE"),
         (["diagnose", "counts", "fourrooms", "--set", "beta=x"], "beta must be a number"),
@@ -230,7 +299,54 @@ def test_a_folder_that_cannot_be_written(capsys, tmp_path):
 def test_failure_while_running_is_exit_1(capsys, tmp_path):
     code, _, err = call(capsys, "report", str(tmp_path), "-o", str(tmp_path / "report"))
     assert code == 1
-    assert "holds no finished experiment" in err
+    assert "holds no results; make some with `countless run`" in err
+
+
+def test_status(capsys, tmp_path):
+    code, out, _ = call(capsys, "status", str(tmp_path))
+    assert (code, "holds no jobs" in out) == (0, True)
+    done = document(capsys, "run", "sarsa", "riverswim", "--runs", "4", "--steps", "50")
+    for seed in ("1", "2", "3"):
+        document(
+            capsys, "run", "sarsa", "riverswim", "--runs", "4", "--steps", "50", "--seed", seed
+        )
+    partial, damaged, running = (
+        next(Path("results").glob(f"sarsa-riverswim-seed-{seed}-*")) for seed in (1, 2, 3)
+    )
+    (partial / "finished.json").unlink()
+    (damaged / "job.json").write_text("{")
+    with locked(running):
+        content = document(capsys, "status")
+        _, out, _ = call(capsys, "status", "results")
+    assert content["states"] == {"finished": 1, "partial": 1, "damaged": 1, "running": 1}
+    by_state = {job["state"]: job for job in content["jobs"]}
+    finished = by_state["finished"]
+    assert (finished["done"], finished["of"], finished["unit"]) == (4, 4, "runs")
+    assert finished["mean_return"] == done["returns"]["mean"]
+    assert finished["folder"] == Path(done["folder"]).name
+    assert by_state["partial"]["folder"] == partial.name
+    assert by_state["running"]["folder"] == running.name
+    assert by_state["damaged"]["folder"] == damaged.name
+    assert by_state["damaged"]["agent"] is None
+    assert "1 finished, 1 partial, 1 running, 1 damaged" in out
+
+
+def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):
+    run = ("riverswim", "--runs", "6", "--steps", "50")
+    for agent in ("sarsa", "rmax"):
+        document(capsys, "run", agent, *run)
+    grid = tmp_path / "grid.toml"
+    grid.write_text("alpha = [0.1, 0.2]\n")
+    document(capsys, "sweep", "sarsa", *run, "--grid", str(grid))
+    document(capsys, "run", "random", "chain-5", "--runs", "2", "--steps", "50")
+    content = document(capsys, "report")
+    assert content["sections"] == ["runs-chain-5", "runs-riverswim"]
+    html = Path(content["report"]).read_text()
+    for text in ("rmax", "alpha 0.1", "alpha 0.2", "Runs in chain-5", "data:image/svg+xml"):
+        assert text in html
+    assert "±" in html
+    chain = html[html.index('id="runs-chain-5"') : html.index('id="runs-riverswim"')]
+    assert "±" not in chain[chain.index("<tbody>") : chain.index("</tbody>")]  # two runs
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
@@ -243,16 +359,18 @@ def test_stopped_sweep_keeps_what_is_finished_and_goes_on(tmp_path, number, expe
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("out/*/part-*.parquet")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("out/*/records/part-*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.kill(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == expected, err
     assert out == ""
     assert "Traceback" not in err
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/*/part-*.parquet")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/*/records/part-*.parquet")}
     assert kept
-    assert not list(tmp_path.glob("out/*/.*"))
+    assert not list(tmp_path.glob("out/**/.*"))
+    assert "what is finished is kept in" in err
+    assert not list(tmp_path.glob("out/*/finished.json"))
     grown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert len(json.loads(grown.stdout)["settings"]) == 60
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items())
@@ -262,4 +380,4 @@ def test_stopped_sweep_keeps_what_is_finished_and_goes_on(tmp_path, number, expe
 def test_tabular_agents_refuse_options_of_deep_ones(capsys, option):
     code, _, err = call(capsys, "run", "sarsa", "riverswim", option, "1")
     assert code == 2
-    assert "is for deep agents, sarsa is a tabular one: it takes --runs, --steps, --seed" in err
+    assert "sarsa is a tabular agent: it takes --runs, --steps, --rng, --seed, not" in err

@@ -6,15 +6,12 @@ import cv2
 import pytest
 
 from countless.cli.main import main
-from countless.runs.deep import make_job, run_deep
-
-TINY = {"width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "batch": 8}
+from small_runs import deep_job, execute
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    job = make_job("dqn-mmc-sr", "deepsea-5", frames=40, device="cpu", parameters=TINY)
-    return run_deep(job, tmp_path_factory.mktemp("runs")).folder
+    return execute(deep_job(frames=40), tmp_path_factory.mktemp("runs")).folder
 
 
 def test_a_video_of_a_run(run, capsys):
@@ -40,6 +37,9 @@ def test_bad_input(run, capsys, options, message):
 
 def test_a_folder_that_is_no_run_says_what_it_holds(run, capsys):
     assert main(["watch", str(run.parent)]) == 2
-    assert "is no run with a checkpoint; it holds seed-0" in capsys.readouterr().err
+    assert (
+        "is no run with a checkpoint; it holds dqn-mmc-sr-deepsea-5-seed-0-"
+        in capsys.readouterr().err
+    )
     assert main(["watch", str(run / "events")]) == 2
-    assert "name a folder like" in capsys.readouterr().err
+    assert "events is no run with a checkpoint\n" in capsys.readouterr().err

@@ -1,4 +1,7 @@
+import json
+
 import numpy as np
+import pyarrow
 import pytest
 
 from countless.core.errors import BadInput
@@ -6,8 +9,8 @@ from countless.core.records import (
     atomic_path,
     ensure_folder,
     read_json,
+    read_lines,
     read_table,
-    versions,
     write_json,
     write_table,
 )
@@ -31,8 +34,10 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_tables_come_back_as_they_were(tmp_path):
     path = tmp_path / "t.parquet"
     values = np.array([0.1, -1e300, 3.0])
-    write_table(path, {"return": values})
-    np.testing.assert_array_equal(read_table(path)["return"].to_numpy(), values)
+    write_table(path, pyarrow.table({"return": values}), {"what": "a test"})
+    table = read_table(path)
+    np.testing.assert_array_equal(table["return"].to_numpy(), values)
+    assert json.loads(table.schema.metadata[b"PANDAS_ATTRS"]) == {"what": "a test"}
 
 
 def test_what_cannot_be_read_is_none(tmp_path):
@@ -50,5 +55,8 @@ def test_a_folder_that_is_a_file(tmp_path):
         ensure_folder(tmp_path / "f" / "g")
 
 
-def test_versions_name_what_matters():
-    assert {"python", "countless", "numpy", "numba"} <= set(versions())
+def test_lines_are_read_up_to_one_that_was_not_written_to_its_end(tmp_path):
+    path = tmp_path / "x.jsonl"
+    assert read_lines(path) == []
+    path.write_text('{"a": 1}\n{"a": 2}\n{"a"')
+    assert read_lines(path) == [{"a": 1}, {"a": 2}]

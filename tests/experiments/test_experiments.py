@@ -1,17 +1,27 @@
 """The experiments end to end, on few runs: records, tables, words and figures."""
 
+import json
+
 import numpy as np
 import pytest
 
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
+from countless.analysis.tables import Estimate
 from countless.core.errors import BadInput, CountlessError
-from countless.core.progress import SILENT
-from countless.experiments import elsewhere, figure2, table2, table6
-from countless.experiments.catalog import EXPERIMENTS, finished_sections, members
-from countless.experiments.entries import entry_study
-from countless.experiments.published import TABLE_1
-from countless.experiments.report import report_html
-from countless.runs.study import Study
+from countless.experiments import experiment, figure2, more_mdps, table2, table6
+from countless.experiments.catalogue import EXPERIMENTS, GROUPS, members
+from countless.experiments.experiment import Plan, Records, run, show
+from countless.experiments.paper_and_ours import entry_job, pick
+from countless.experiments.published import DOMAIN_LABELS, TABLE_1
+from countless.experiments.report import finished_experiments, report_html
+from countless.runs.engine import LocalEngine
+from countless.runs.job import Execution
+from countless.runs.store import Store, stored_jobs
+from countless.runs.tabular import TabularJob
+from small_runs import Listener
+
+PLAN = Plan(runs=30, seed=3)
+TABULAR = [EXPERIMENTS[name] for name in GROUPS["tabular"]]
 
 
 @pytest.fixture(scope="module")
@@ -24,122 +34,197 @@ def results(tmp_path_factory):
         patch.setattr(table6, "SHORTLIST_RUNS", 3)
         patch.setattr(table6, "default_steps", lambda mdp: 40)
         patch.setattr(table2, "default_steps", lambda mdp: 60)
-        patch.setattr(table2, "CURVE_RUNS", 2)
-        patch.setattr(elsewhere, "default_steps", lambda mdp: 30)
+        patch.setattr(more_mdps, "default_steps", lambda mdp: 30)
         patch.setattr(
-            elsewhere, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
+            more_mdps, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
         )
-        for name, experiment in EXPERIMENTS.items():
-            experiment.run(folder / name, 30, 3, SILENT)
+        for item in TABULAR:
+            run(item, PLAN, folder, LocalEngine())
         yield folder
 
 
+def section(results, name):
+    return show(EXPERIMENTS[name], results).section
+
+
 def test_all_sections_show(results):
-    sections = finished_sections(results)
-    assert [section.name for section in sections] == list(EXPERIMENTS)
-    for section in sections:
-        assert section.words
-        assert section.made["seed"] == 3
-        assert section.made["command"] == f"countless reproduce {section.name} --runs 30 --seed 3"
-        for figure in section.figures:
+    finished = finished_experiments(results)
+    assert [item.experiment.name for item in finished] == list(GROUPS["tabular"])
+    for item in finished:
+        assert item.section.words
+        name = item.experiment.name
+        assert item.made["command"] == f"countless reproduce {name} --runs 30 --seed 3"
+        assert item.made["seconds"] > 0
+        assert item.made["jobs"] > 0
+        assert item.made["machine"]
+        for figure in item.section.figures:
             assert figure.stem.with_suffix(".png").is_file()
             assert figure.stem.with_suffix(".svg").is_file()
 
 
+def test_numbers_are_numbers_in_json(results):
+    for item in finished_experiments(results):
+        document = json.loads(json.dumps(item.to_json(), allow_nan=False))
+        for shown, table in zip(document["tables"], item.section.tables, strict=True):
+            cells = [cell for row in shown["rows"] for cell in row[table.labels :]]
+            assert not [c for c in cells if isinstance(c, str) and c != "not run"]
+            assert any(isinstance(cell, float | int | dict) for cell in cells)
+
+
 def test_table1_holds_paper_and_replay(results):
-    section = EXPERIMENTS["table1"].show(results / "table1")
-    rows = section.tables[0].rows
-    means = [row[3:5] for row in rows if row[2] == "mean"]
-    assert means == [
-        ("24,770", "24,770"),
-        ("1,213,544", "1,213,544"),
-        ("247,977", "247,977"),
-        ("1,052,934", "1,052,934"),
-    ]
-    assert "to the last digit." in section.words[0]
+    shown = section(results, "table1")
+    (table,) = shown.tables
+    at = {name: i for i, name in enumerate(table.columns)}
+    means = [(row[at["paper"]], round(row[at["replay"]])) for row in table.rows if row[2] == "mean"]
+    assert means == [(24_770,) * 2, (1_213_544,) * 2, (247_977,) * 2, (1_052_934,) * 2]
+    assert ("24,770", "24,770") in [texts[3:5] for texts in table.texts()]
+    assert "to the last digit." in shown.words[0]
 
 
 def test_table5_names_the_one_digit_that_is_off(results):
-    section = EXPERIMENTS["table5"].show(results / "table5")
-    assert "the SD comes out as 507,178.44, the paper prints 507,179" in section.words[0]
-    assert section.words[0].count("the paper prints") == 1
+    words = section(results, "table5").words
+    assert "the SD comes out as 507,178.44, the paper prints 507,179" in words[0]
+    assert words[0].count("the paper prints") == 1
+
+
+def test_two_numbers_of_one_setting_are_explained(results):
+    assert "another seed" in " ".join(section(results, "table1").words)
+    assert any("another seed" in table.note for table in section(results, "table6").tables)
 
 
 def test_table2_has_every_agent_and_what_was_printed(results):
-    section = EXPERIMENTS["table2"].show(results / "table2")
-    river, arms, *ablation = section.tables
-    assert [row[0] for row in river.rows] == [row.label for row in table2.ROWS]
-    printed = {row[0]: row[1:3] for row in arms.rows}
+    river, arms, *ablation = section(results, "table2").tables
+    assert [row[0] for row in river.rows] == list(table2.ROWS)
+    printed = {row[0]: row[1:3] for row in arms.texts()}
     assert printed["MBIE"] == ("9.3", "9.20")
-    assert printed["E3"] == ("1.8 *", "1.63")
+    assert printed["E3"] == ("1.8", "1.63")
     assert all(len(table.rows) == 6 for table in ablation)
+    # Three runs: a mean, and no interval.
+    (mean,) = (row[3] for row in river.rows if row[0] == "R-Max")
+    assert isinstance(mean, Estimate)
+    assert np.isnan(mean.half)
+    assert not any("±" in cell for row in river.texts() for cell in row)
 
 
-def test_elsewhere_marks_what_was_not_run(results):
-    section = EXPERIMENTS["elsewhere"].show(results / "elsewhere")
-    chain, lake, deep = section.tables
+def test_the_figure_of_table2_is_of_the_runs_in_the_table(results, monkeypatch, tmp_path):
+    drawn = {}
+    monkeypatch.setattr(table2, "draw_curves", lambda stem, panels: drawn.update(panels))
+    monkeypatch.setattr(table2, "default_steps", lambda mdp: 60)
+    records = Records(Store(results))
+    tables = table2.render(PLAN, records, tmp_path).tables
+    assert list(drawn) == list(DOMAIN_LABELS.values())
+    for (env, domain), table in zip(DOMAIN_LABELS.items(), tables, strict=False):
+        assert list(drawn[domain]) == list(table2.ROWS)
+        for label, mean in ((row[0], row[3].mean) for row in table.rows):
+            agent, curve = drawn[domain][label]
+            assert agent == table2.ROWS[label].agent
+            returns = records.returns(table2.row_job(table2.ROWS[label], env, PLAN))[0]
+            np.testing.assert_array_equal(curve.y[:, -1], returns)
+            assert curve.y[:, -1].mean() / 1e6 == pytest.approx(mean)
+
+
+def test_more_mdps_marks_what_was_not_run(results):
+    chain, lake, deep = section(results, "more-mdps").tables
     assert all(row[2] != "not run" for row in chain.rows)
-    assert [row[0] for row in deep.rows if row[2] == "not run"] == ["PSRL", "UCRL2"]
+    left_out = {
+        label for label, row in more_mdps.AGENTS.items() if row.agent in ("psrl", "ucrl2", "essr")
+    }
+    assert {row[0] for row in deep.rows if row[2] == "not run"} == left_out
     assert "at best" in chain.title
     assert "at best" not in lake.title  # its episodes have a limit
 
 
+def test_two_runs_have_no_interval_and_no_minus_zero(results):
+    for table in section(results, "more-mdps").tables:
+        for row in table.texts():
+            assert "±" not in row[2]
+            assert not any(cell.startswith("-0.0") for cell in row)
+
+
 def test_theorem1_breaks_no_bound(results):
-    section = EXPERIMENTS["theorem1"].show(results / "theorem1")
-    assert all(row[2:4] == ("0", "0") for row in section.tables[0].rows)
-    assert "; 0 break a bound." in section.words[0]
+    shown = section(results, "theorem1")
+    assert all(row[2:4] == (0, 0) for row in shown.tables[0].rows)
+    assert "; 0 break a bound." in shown.words[0]
 
 
 def test_running_again_runs_nothing(results):
-    before = {path: path.stat().st_mtime_ns for path in results.rglob("part-*.parquet")}
-    EXPERIMENTS["table1"].run(results / "table1", 30, 3, SILENT)
-    assert before == {path: path.stat().st_mtime_ns for path in results.rglob("part-*.parquet")}
+    before = {path: path.stat().st_mtime_ns for path in results.rglob("*.parquet")}
+    dates = {job.folder: job.about["date"] for job in stored_jobs(results)}
+    heard = Listener()
+    for name in ("table1", "figure2", "theorem1"):
+        first = show(EXPERIMENTS[name], results).made
+        assert run(EXPERIMENTS[name], PLAN, results, LocalEngine(reporter=heard)).made == first
+    assert before == {path: path.stat().st_mtime_ns for path in results.rglob("*.parquet")}
+    assert {job.folder: job.about["date"] for job in stored_jobs(results)} == dates
+    assert len(heard.advanced) == len(heard.tasks)  # each all at once
+    assert "(1 of 8)" in heard.tasks[0][0]
+
+
+def test_what_is_missing_is_told(results, tmp_path):
+    place = tmp_path / experiment.FOLDER / "theorem1"
+    place.mkdir(parents=True)
+    plan = (results / experiment.FOLDER / "theorem1" / "plan.json").read_text()
+    (place / "plan.json").write_text(plan)
+    with pytest.raises(CountlessError, match="lacks theorem1 in random counts; run the experiment"):
+        show(EXPERIMENTS["theorem1"], tmp_path)
+
+
+def short_job(runs, steps):
+    job = entry_job(TABLE_1[1], runs=runs, seed=1)
+    return TabularJob(job.settings, job.mdp, runs, steps, 1)
 
 
 def test_figure2_chunks_change_nothing(monkeypatch):
-    study = entry_study(TABLE_1[1], runs=5, seed=1)
-    short = Study(study.settings, study.mdp, 5, 100, 1)
-    whole = figure2.norm_moments(short, SILENT, "")
+    whole = figure2.measure(short_job(5, 100), Execution())
     monkeypatch.setattr(figure2, "CHUNK_RUNS", 2)
-    cut = figure2.norm_moments(short, SILENT, "")
-    np.testing.assert_allclose(cut.total, whole.total)
+    cut = figure2.measure(short_job(5, 100), Execution())
+    for name, values in whole.items():
+        np.testing.assert_allclose(cut[name], values, atol=1e-6)
 
 
 def test_figure2_means_over_the_runs_that_get_there():
-    study = entry_study(TABLE_1[1], runs=7, seed=1)
-    short = Study(study.settings, study.mdp, 7, 300, 1)
-    moments = figure2.norm_moments(short, SILENT, "")
-    trace = trace_runs(short.settings[0], short.mdp, runs=7, steps=300, seed=1)
+    job = short_job(7, 300)
+    columns = figure2.measure(job, Execution())
+    trace = trace_runs(job.settings[0], job.mdp, runs=7, steps=300, seed=1)
     for s in range(6):
         visits = [run[run[:, STATE] == s, NORM] for run in trace]
-        curve = moments.curve(s)
         for n in (1, 5, 40):
             reached = [norms[n - 1] for norms in visits if len(norms) >= n]
-            at = np.flatnonzero(curve.x == n)
+            (at,) = np.nonzero((columns["state"] == s) & (columns["visits"] == n))
             assert (len(at) == 1) == (len(reached) > 1)
             if len(at):
-                assert curve.y[at[0]] == pytest.approx(np.mean(reached))
+                assert columns["norm"][at[0]] == pytest.approx(np.mean(reached))
                 half = 1.96 * np.std(reached, ddof=1) / np.sqrt(len(reached))
-                assert curve.half[at[0]] == pytest.approx(half, abs=1e-6)
-                assert curve.runs[at[0]] == len(reached)
+                assert columns["half_ci95"][at[0]] == pytest.approx(half, abs=1e-6)
+                assert columns["runs"][at[0]] == len(reached)
 
 
 def test_report_is_one_whole_page(results):
-    html = report_html(finished_sections(results))
-    assert html.count("<section") == len(EXPERIMENTS)
+    html, sections = report_html(results)
+    assert sections == list(GROUPS["tabular"])  # every job belongs to an experiment
+    assert html.count("<section") == len(sections)
     assert html.count("data:image/svg+xml") == 7
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
+    assert ">nan<" not in html
+
+
+def test_rows_are_picked_by_name():
+    from countless.experiments.paper_and_ours import Compared
+
+    compared = [Compared(entry, np.zeros(1), np.zeros(1)) for entry in TABLE_1]
+    assert pick(compared, "sixarms", "Sarsa+SR ℓ1").entry.mean == 1_052_934
 
 
 def test_names():
-    assert set(members("tabular")) == set(EXPERIMENTS)
-    with pytest.raises(BadInput, match="unknown experiment 'table9'"):
+    assert [item.name for item in members("tabular")] == list(GROUPS["tabular"])
+    assert [item.name for item in members("deep")] == ["table3", "table4", "ablations"]
+    with pytest.raises(BadInput, match="unknown experiment 'table9'; did you mean"):
         members("table9")
 
 
 def test_nothing_to_show(tmp_path):
-    with pytest.raises(CountlessError, match="holds no finished experiment"):
-        finished_sections(tmp_path)
+    with pytest.raises(CountlessError, match="holds no results"):
+        report_html(tmp_path)
     with pytest.raises(CountlessError, match="holds no finished results"):
-        EXPERIMENTS["table1"].show(tmp_path / "table1")
+        show(EXPERIMENTS["table1"], tmp_path)

@@ -62,7 +62,8 @@ class Learner:
 
     def __init__(self, agent: TabularAgent, mdp: MDP):
         self.agent = agent
-        self.q = [[0.0] * len(mdp.actions(s)) for s in range(mdp.n_states)]
+        initial = getattr(agent, "initial_value", 0.0)
+        self.q = [[initial] * len(mdp.actions(s)) for s in range(mdp.n_states)]
         self.psi = np.zeros((mdp.n_states, mdp.n_states))
         self.l1 = [0.0] * mdp.n_states
         self.columns = [0.0] * mdp.n_states

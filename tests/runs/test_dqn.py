@@ -15,10 +15,10 @@ from countless.agents.dqn import checkpoint, writers
 from countless.core import memory
 from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.records import read_json
-from countless.runs import dqn, dqn_progress
+from countless.runs import dqn, dqn_progress, dqn_resources
 from countless.runs.dqn import make_job, make_trainer, open_run
+from countless.runs.groups import performance
 from countless.runs.job import Stopped, folder_name, job_id
-from countless.runs.result import performance
 from countless.runs.store import Store
 from small_runs import Listener, checkpoint_bytes, deep_job, episodes, execute, stop_after
 
@@ -326,7 +326,7 @@ def test_a_corrupted_checkpoint_is_bad_input(tmp_path):
 
 
 def test_a_refused_run_leaves_no_trace(tmp_path, monkeypatch):
-    monkeypatch.setattr(dqn, "available_memory", lambda: 2e9)
+    monkeypatch.setattr(dqn_resources, "available_memory", lambda: 2e9)
     large = deep_job(env="Freeway", replay=1_000_000)
     with pytest.raises(BadInput, match=r"a replay of 1,000,000 frames needs 8.6 GB") as error:
         execute(large, tmp_path)
@@ -349,7 +349,9 @@ def test_a_share_of_the_replay_must_hold_two_episodes(tmp_path):
 
 
 def test_a_disk_too_small_for_checkpoints(tmp_path, monkeypatch):
-    monkeypatch.setattr(dqn.shutil, "disk_usage", lambda path: type("Disk", (), {"free": 1e6}))
+    monkeypatch.setattr(
+        dqn_resources.shutil, "disk_usage", lambda path: type("Disk", (), {"free": 1e6})
+    )
     with pytest.raises(BadInput, match=r"checkpoints need up to .* GB in .* are free"):
         execute(deep_job(), tmp_path)
     assert list(tmp_path.iterdir()) == []

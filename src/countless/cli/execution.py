@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from countless.cli.stopping import Patience
+from countless.cli.stopping import Patience, Terminated
 from countless.core.bars import Bars
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Job, Stopped
@@ -36,11 +36,11 @@ def engine_of(out: Path, threads: int | None, checkpoints: bool) -> Iterator[Loc
             return
         with patience:
             yield LocalEngine(threads, Bars(), patience.asked, own_process=True)
-    except (KeyboardInterrupt, Stopped):
+    except (KeyboardInterrupt, Terminated, Stopped) as error:
         print(
             f"countless: what is finished is kept in {out}; the same command goes on from there",
             file=sys.stderr,
         )
-        if patience is None:
+        if patience is None or not isinstance(error, Stopped):
             raise
         raise patience.reason() from None

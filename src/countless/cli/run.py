@@ -13,7 +13,8 @@ from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
 from countless.envs.catalog import as_mdp
-from countless.runs.result import LAST, Group, Result, performance, speed
+from countless.runs.groups import LAST, Group, performance, speed
+from countless.runs.result import Result
 from countless.runs.run import jobs_of
 
 
@@ -59,7 +60,7 @@ def _parameters(group: Group, sources: Mapping[str, str]) -> str:
     for name, value in group.config.items():
         shown = f"{value:g}" if isinstance(value, float) else str(value)
         by_source.setdefault(sources[name], []).append(f"{name} {shown}")
-    return "\n".join(f"{source}: {', '.join(told)}" for source, told in by_source.items())
+    return "\n".join(f"{source}: {', '.join(shown)}" for source, shown in by_source.items())
 
 
 def deep_table(result: Result) -> Table:
@@ -83,7 +84,11 @@ def deep_table(result: Result) -> Table:
 
 
 def _feature_notes(seed: int, features: dict[str, float] | None) -> list[str]:
-    if features is None or features["rank"] >= 2.0:
+    if features is None:
+        return []
+    from countless.agents.dqn.features import COLLAPSED
+
+    if features["rank"] >= COLLAPSED:
         return []
     return [
         f"Seed {seed}: the features have collapsed (effective rank {features['rank']:.1f} of "

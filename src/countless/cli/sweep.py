@@ -10,7 +10,8 @@ from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
 from countless.core.parameters import check_count
 from countless.experiments.table6 import SYMBOLS
-from countless.runs.result import Result, varying_parameters
+from countless.runs.groups import varying_parameters
+from countless.runs.result import Result
 from countless.runs.sweep import sweep_jobs
 
 

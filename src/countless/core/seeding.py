@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, named
 
 
 def digest(content: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ def stream_key(content: Mapping[str, Any]) -> tuple[int, int]:
 def check_seed(seed: object) -> int:
     """`seed` as a non-negative integer that fits into 64 bits."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise BadInput(f"seed must be a whole number from 0 to 2^64 - 1, not {seed!r}")
+        raise BadInput(f"{named('seed')} must be a whole number from 0 to 2^64 - 1, not {seed!r}")
     return int(seed)
 
 

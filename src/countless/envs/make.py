@@ -48,8 +48,8 @@ def make_frame_env(name: str, seed: int, **protocol: Any) -> FrameEnv:
         hints = [f"did you mean {' or '.join(near)}?"] if near else []
         if not package:
             hints.append(f"PACKAGE:{name} imports the package that registers it first")
-        told = "".join(f"; {hint}" for hint in hints)
-        raise BadInput(f"Gymnasium knows no environment {name!r}{told}")
+        more = "".join(f"; {hint}" for hint in hints)
+        raise BadInput(f"Gymnasium knows no environment {name!r}{more}")
     known = [*game_names(), *domain_forms(), *gymnasium.registry]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}? Else " if near else ""

@@ -98,12 +98,8 @@ def build_mdp(
     """An MDP from columns (state, action, next state, reward, probability), checked.
 
     Episodes end on entering a `terminal` state, or on the rows marked in `terminated`. `origin`
-    (a file) and `lines` (one line number per row) make the errors say where to look. A row of probability 0
-    changes nothing, but for a terminal state, where it declares that the action exists.
-
-    >>> coin = build_mdp("coin", ([0, 0], [0, 0], [0, 0], [1, -1], [0.5, 0.5]), start=[1.0])
-    >>> coin.n_states, coin.n_actions
-    (1, 1)
+    (a file) and `lines` (one line number per row) make the errors say where to look. A row of
+    probability 0 changes nothing, but for a terminal state, where it declares that the action exists.
     """
     origin = origin or name
     state, action, next_state = (np.asarray(column, dtype=np.int64) for column in rows[:3])

@@ -25,9 +25,9 @@ from countless.experiments.atari_published import (
     Column,
 )
 from countless.experiments.experiment import Experiment, Plan, Records, Section
+from countless.runs.groups import performance
 from countless.runs.job import Execution, Job, Stopped
 from countless.runs.measurement import MeasurementJob
-from countless.runs.result import performance
 
 DAY = 86_400.0
 PAPER_STEPS = FRAMES["paper"] // 5
@@ -103,7 +103,7 @@ def atari_table(
         tables = tuple(_game_table(game, columns, plan, records) for game in plan.games)
         costs = records[cost_job(columns)].records
         assert costs is not None
-        told = (
+        paragraphs = (
             f"Ours: mean over the last 100 episodes after {FRAMES[plan.scale]:,} frames (scale "
             f"{plan.scale}), averaged over seeds; SD over seeds. The paper's: 10 seeds (4 where a part "
             "was removed), 100,000,000 frames. A score after fewer frames says nothing about the "
@@ -111,7 +111,7 @@ def atari_table(
             *words,
             _cost_words(costs.to_pylist()),
         )
-        return Section(tables, (), told, " ".join(map(str, plan.seeds)))
+        return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)))
 
     return Experiment(name, summary, title, "dqn", jobs, render, minutes=8.0, games=games)
 
@@ -133,13 +133,15 @@ def _game_table(game: str, columns: Sequence[Column], plan: Plan, records: Recor
 
 
 def _cost_words(costs: Sequence[dict[str, Any]]) -> str:
-    told = [
+    in_words = [
         f"{cost['label']} {PAPER_STEPS * cost['here'] / DAY:.1f} days here, about "
         f"{PAPER_STEPS * cost['accelerator'] / 3600:.0f} hours on a GPU"
         for cost in costs
     ]
     return (
-        "One seed of one game at the paper's scale would take: " + "; ".join(told) + ". Here: one "
+        "One seed of one game at the paper's scale would take: "
+        + "; ".join(in_words)
+        + ". Here: one "
         "core, measured part by part when this was made. GPU: an estimate, 5 TFLOP/s of float32 "
         "and 1.5 ms of overhead per step assumed."
     )

@@ -18,8 +18,9 @@ from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
 from countless.runs.engine import LocalEngine
+from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
-from countless.runs.result import Curve, Result
+from countless.runs.result import Result
 from countless.runs.store import Store, StoredJob
 
 Returns = NDArray[np.float64]
@@ -158,8 +159,8 @@ def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) 
         folders += [str(place.name) for job in jobs if (place := store.place(job)) is not None]
     place = ensure_folder(results / FOLDER / experiment.name)
     kept = read_json(place / "plan.json") or {}
-    told = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
-    content = {"plan": told, "jobs": list(dict.fromkeys(folders))}
+    settings = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
+    content = {"plan": settings, "jobs": list(dict.fromkeys(folders))}
     if {name: kept.get(name) for name in content} != content:
         write_json(place / "plan.json", content)
     return show(experiment, results)
@@ -185,8 +186,8 @@ def show(experiment: Experiment, results: Path) -> Finished:
             f"{place} holds no finished results; make them with "
             f"`countless reproduce {experiment.name}`"
         )
-    told = dict(kept["plan"])
-    plan = Plan(**told | {"games": tuple(told["games"]), "seeds": tuple(told["seeds"])})
+    settings = dict(kept["plan"])
+    plan = Plan(**settings | {"games": tuple(settings["games"]), "seeds": tuple(settings["seeds"])})
     command = command_of(experiment, plan)
     store = Store(results, command)
     section = experiment.render(plan, Records(store), place)
@@ -204,7 +205,7 @@ def _made(
     return {
         "command": command,
         "jobs": len(folders),
-        "seconds": round(sum(float(end.get("seconds", 0.0)) for end in ends), 1),
+        "seconds": round(sum(float(end.get("seconds", 0.0)) for end in ends), 3),
         "seeds": section.seeds or str(plan.seed),
         "first": dates[0] if dates else None,
         "last": dates[-1] if dates else None,

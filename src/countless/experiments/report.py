@@ -21,7 +21,8 @@ from countless.experiments.experiment import (
     planned_jobs,
     show,
 )
-from countless.runs.result import Group, Result, best_first, label_groups
+from countless.runs.groups import Group, best_first, label_groups
+from countless.runs.result import Result
 from countless.runs.store import StoredJob, stored_jobs
 
 TITLE = "Countless: count-based exploration, without counting"

@@ -167,7 +167,7 @@ def _words(returns: Look) -> tuple[str, ...]:
     def mean(row: Row, env: str) -> str:
         return f"{float(returns(row, env).mean()):.2f}M"
 
-    def both(row: Row) -> str:
+    def in_both(row: Row) -> str:
         return f"{mean(row, 'riverswim')} in RiverSwim and {mean(row, 'sixarms')} in SixArms"
 
     return (
@@ -175,15 +175,15 @@ def _words(returns: Look) -> tuple[str, ...]:
         "others those of Strehl & Littman; ESSR has β = 100 in both.",
         "S&L are the bars of Strehl & Littman (2008), Figs. 2 and 3, read off by eye. The paper quotes "
         "them as 3.3 for MBIE in RiverSwim and 1.8 for E3 in SixArms; the bars show 3.17 and 1.63.",
-        f"ESSR as released reaches {both(ROWS[RELEASED])} (paper: 3.1 and 7.3; the latter is not "
+        f"ESSR as released reaches {in_both(ROWS[RELEASED])} (paper: 3.1 and 7.3; the latter is not "
         "reproduced with the released README's β = 100, and the paper gives no β). Planning exactly "
-        f"gives {both(ROWS[EXACT])}.",
-        f"ESSR needs both its parts. With them it has {both(ABLATION[BOTH])}; without the "
-        f"pseudo-counts, which the paper does not mention, {both(ABLATION[NO_PSEUDO])}; with them but "
-        f"without the bonus, {both(ABLATION[NO_BONUS])}.",
+        f"gives {in_both(ROWS[EXACT])}.",
+        f"ESSR needs both its parts. With them it has {in_both(ABLATION[BOTH])}; without the "
+        f"pseudo-counts, which the paper does not mention, {in_both(ABLATION[NO_PSEUDO])}; with them "
+        f"but without the bonus, {in_both(ABLATION[NO_BONUS])}.",
         f"With (1+γ) − γ/(n(s)+1) from true counts in place of the norm it reaches "
-        f"{both(ROWS[COUNTS])}: a likely reason is that the norm of the SSR also tells how well known "
-        "the states further on are.",
+        f"{in_both(ROWS[COUNTS])}: a likely reason is that the norm of the SSR also tells how well "
+        "known the states further on are.",
     )
 
 

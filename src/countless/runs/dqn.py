@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +17,9 @@ from countless.agents.dqn.agents import FRAMES, make_config
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, make_device, torch_threads, tune_process
 from countless.agents.dqn.learner import NonFiniteLossError
-from countless.agents.dqn.replay import bytes_needed
 from countless.agents.dqn.trainer import Trainer
 from countless.agents.dqn.writers import EpisodeLog, Events
 from countless.core.errors import BadInput, CountlessError, named
-from countless.core.memory import available_memory
 from countless.core.parameters import check_count
 from countless.core.records import ensure_folder, read_json, read_lines, write_table
 from countless.core.seeding import check_seed, derived_seed
@@ -31,6 +28,12 @@ from countless.envs.catalog import make_mdp
 from countless.envs.frame_env import FrameEnv
 from countless.envs.make import canonical_name, make_frame_env, means_atari
 from countless.runs.dqn_progress import ProgressNotes
+from countless.runs.dqn_resources import (
+    check_disk,
+    check_episodes_fit,
+    check_memory,
+    memory_needed,
+)
 from countless.runs.job import Execution, Outcome, Stopped, as_columns
 from countless.runs.solved import Solved, SolvedWatch
 from countless.runs.stopwatch import Stopwatch
@@ -43,7 +46,6 @@ COLLAPSED = (
     "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
     "everywhere (docs/deep.md)"
 )
-HEADROOM = 1.5e9  # bytes for the network and its activations
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,11 @@ class DqnJob:
 
     def check(self, folder: Path | None) -> None:
         """The memory and the disk that it takes, and a replay that holds whole episodes."""
-        game = make_envs(self, 1)[0]
-        _check_memory(game, self.config)
-        _check_episodes_fit(self)
+        env = make_envs(self, 1)[0]
+        check_memory(env, self.config)
+        check_episodes_fit(self.env, self.config)
         if folder is not None:
-            _check_disk(folder, game, self.config)
+            check_disk(folder, env, self.config)
             finished = read_json(folder / "finished.json")
             if finished is not None and checkpoint.find(folder / "checkpoint") is None:
                 raise BadInput(
@@ -178,6 +180,16 @@ def make_envs(job: DqnJob, count: int) -> list[FrameEnv]:
         make_frame_env(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
         for i in range(count)
     ]
+
+
+def memory_of(jobs: Sequence[DqnJob]) -> list[float]:
+    """Bytes that each job takes."""
+    sizes: dict[tuple[str, int], float] = {}
+    for job in jobs:
+        key = (job.env, job.config.memory.replay)
+        if key not in sizes:
+            sizes[key] = memory_needed(make_envs(job, 1)[0], job.config)
+    return [sizes[job.env, job.config.memory.replay] for job in jobs]
 
 
 def make_trainer(job: DqnJob) -> Trainer:
@@ -291,68 +303,6 @@ def episode_table(job: DqnJob, episodes: list[dict[str, Any]]) -> pyarrow.Table:
     for key, name, kind in kept:
         columns[name] = pyarrow.array([episode[key] for episode in episodes], kind)
     return pyarrow.table(columns)
-
-
-def _check_episodes_fit(job: DqnJob) -> None:
-    """Only finished episodes are learned from: each environment's share must hold two of them."""
-    c = job.config
-    longest = -(-c.max_frames // c.frame_skip)
-    if means_atari(job.env) and c.lane_capacity < 2 * longest:
-        raise BadInput(
-            f"{named('replay')} {c.replay:,} over {c.envs} environments is {c.lane_capacity:,} frames "
-            f"each, less than two episodes of {longest:,} steps; give a larger {named('replay')} or "
-            f"fewer {named('envs')}"
-        )
-
-
-def memory_needed(game: FrameEnv, config: DQNConfig) -> float:
-    """Bytes that a run takes: its replay and its network."""
-    return bytes_needed(config.replay, _frame_bytes(game)) + HEADROOM
-
-
-def _frame_bytes(game: FrameEnv) -> int:
-    return int(np.prod(game.frame_shape)) * int(np.dtype(game.dtype).itemsize)
-
-
-def _check_memory(game: FrameEnv, config: DQNConfig) -> None:
-    needed, there = memory_needed(game, config), available_memory()
-    if needed > there:
-        fits = int((there - HEADROOM) / (needed - HEADROOM) * config.replay) // 1000 * 1000
-        hint = f"{named('replay', fits)} would fit" if fits >= 1000 else "too little"
-        raise BadInput(
-            f"a replay of {config.replay:,} frames needs {needed / 1e9:.1f} GB of memory with the "
-            f"network, {there / 1e9:.1f} GB are free; {hint}"
-        )
-
-
-def check_memory_together(jobs: list[DqnJob], at_once: int) -> None:
-    """The largest jobs that may run together must fit into memory together."""
-    sizes: dict[tuple[str, int], float] = {}
-    for job in jobs:
-        key = (job.env, job.config.replay)
-        if key not in sizes:
-            sizes[key] = memory_needed(make_envs(job, 1)[0], job.config)
-    largest = sorted((sizes[job.env, job.config.replay] for job in jobs), reverse=True)
-    needed, there = sum(largest[:at_once]), available_memory()
-    if needed > there:
-        raise BadInput(
-            f"{at_once} runs at once need {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
-            f"free; give fewer {named('seeds')} at a time, more {named('threads')} each, or a "
-            f"smaller {named('replay')}"
-        )
-
-
-def _check_disk(folder: Path, game: FrameEnv, config: DQNConfig) -> None:
-    """Two checkpoints must fit on the disk: the old one stays until the new one is whole."""
-    needed = 2 * (bytes_needed(config.replay, _frame_bytes(game)) + 5e8 * config.width**2)
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    kept = sum(path.stat().st_size for path in folder.glob("checkpoint*/*"))
-    there = shutil.disk_usage(existing).free + kept
-    if needed > there:
-        raise BadInput(
-            f"checkpoints need up to {needed / 1e9:.1f} GB in {folder}, {there / 1e9:.1f} GB are "
-            f"free; give another folder with {named('out')}, or a smaller {named('replay')}"
-        )
 
 
 def open_run(folder: Path) -> tuple[DqnJob, Trainer]:

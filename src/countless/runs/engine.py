@@ -49,7 +49,8 @@ class LocalEngine:
         return Execution(self.threads, task, self.stop, self.own_process)
 
     def _run_workers(self, jobs: list[Job], store: Store) -> None:
-        from countless.runs.dqn import check_memory_together
+        from countless.runs.dqn import memory_of
+        from countless.runs.dqn_resources import check_memory_together
         from countless.runs.workers import Workers
 
         deep: list[DqnJob] = jobs  # type: ignore[assignment]
@@ -57,6 +58,6 @@ class LocalEngine:
         for job in deep:  # before hours go into one of them
             job.check(store.place(job))
             store.check_place(job)
-        check_memory_together(deep, at_once)
+        check_memory_together(memory_of(deep), at_once)
         with ExitStack() as tasks:
             Workers(deep, store, at_once, self.reporter, tasks).run(self.stop)

@@ -11,7 +11,7 @@ from countless.agents.catalogue import agent_entry, make_agent
 from countless.agents.dqn.agents import SCALES, require_deep
 from countless.core.bars import reporter_for
 from countless.core.errors import BadInput, named, unknown_parameter
-from countless.core.parameters import check_choice
+from countless.core.parameters import check_choice, check_count
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
 from countless.runs.engine import LocalEngine
@@ -44,6 +44,10 @@ class Budget:
     precision: str | None = None
     compile: bool | None = None
     threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            check_count("threads", self.threads, 4096)
 
     def check(self, agent: str, engine: str) -> None:
         """Refuse what the other kind of agent takes: it would change nothing."""

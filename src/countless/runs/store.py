@@ -182,8 +182,8 @@ def _write_about(path: Path, about: dict[str, Any]) -> dict[str, Any]:
     if before is not None and before["budget"] == about["budget"]:
         return before
     if before is not None:
-        told = {name: before[name] for name in ("budget", "command", "date", "versions")}
-        about["before"] = [*before.get("before", []), told]
+        earlier = {name: before[name] for name in ("budget", "command", "date", "versions")}
+        about["before"] = [*before.get("before", []), earlier]
     write_json(path, about)
     return about
 

@@ -171,19 +171,19 @@ def read(line: str) -> tuple[DqnJob, Store]:
     from countless.runs.dqn import DqnJob, read_config
     from countless.runs.solved import read_solved
 
-    told = json.loads(line)
+    message = json.loads(line)
     job = DqnJob(
-        told["agent"],
-        told["env"],
-        read_config(told["config"]),
-        told["seed"],
-        told["frames"],
-        Device(*told["device"]),
-        told["threads"],
-        told["save_every"],
-        read_solved(told["until"]),
+        message["agent"],
+        message["env"],
+        read_config(message["config"]),
+        message["seed"],
+        message["frames"],
+        Device(*message["device"]),
+        message["threads"],
+        message["save_every"],
+        read_solved(message["until"]),
     )
-    return job, Store(Path(told["store"]), told["command"])
+    return job, Store(Path(message["store"]), message["command"])
 
 
 class _Speaker:

@@ -1,6 +1,7 @@
 """The bonus finds, and the values keep, what random acting hardly ever meets."""
 
-from countless.runs.deep import make_job, run_deep
+from countless.runs.dqn import make_job
+from small_runs import execute
 
 SIZE, STEPS = 8, 7000
 SETTINGS = {
@@ -15,7 +16,7 @@ def treasures(folder, agent, **parameters):
         agent, f"deepsea-{SIZE}", seed=0, frames=STEPS, device="cpu",
         parameters=SETTINGS | parameters,
     )  # fmt: skip
-    scores = run_deep(job, folder).scores
+    scores = execute(job, folder).records["return"].to_pylist()
     assert STEPS // SIZE - 1 <= len(scores) <= STEPS // SIZE
     return sum(score > 0.5 for score in scores)
 

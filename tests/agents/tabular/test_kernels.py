@@ -63,6 +63,7 @@ agents = st.one_of(
         gamma_sr=st.floats(0.0, 0.99),
         beta=st.floats(0.0, 100.0),
         epsilon=st.floats(0.0, 1.0),
+        initial_value=st.sampled_from([0.0, 0.5, 100.0]),
         norm=st.sampled_from([1.0, 2.0]),
         update=st.sampled_from(["resampled", "executed"]),
         time_limit=st.sampled_from(["terminal", "truncation"]),

@@ -194,8 +194,8 @@ def test_mixed_settings_are_refused():
 
 def test_the_bonus_is_what_makes_it_explore():
     """Without its bonus Sarsa+SR is Sarsa: the same updates, hence far less return."""
-    on = simulate([SarsaSR()], RIVERSWIM, runs=200, steps=5000, seed=0).mean()
-    off = simulate([SarsaSR(beta=0)], RIVERSWIM, runs=200, steps=5000, seed=0).mean()
+    agents = [make_agent("sarsa-sr", "riverswim", given) for given in ({}, {"beta": 0})]
+    on, off = simulate(agents, RIVERSWIM, runs=200, steps=5000, seed=0).mean(axis=1)
     assert on > 5 * off
 
 

@@ -35,6 +35,11 @@ def gamma_sr() -> Any:
     return real(0.95, "discount of the successor representation", "[0, 1)")
 
 
+def initial_value() -> Any:
+    """Untried actions must look as good as those that have paid a bonus, or they stay untried."""
+    return scaled(1.0, "value of every action before it is tried", "[0, inf)")
+
+
 def known_after(default: float) -> Any:
     return real(default, "samples until a pair is known", "[1, inf)")
 

@@ -16,7 +16,11 @@ class SarsaCounts(SarsaAgent):
 
     name: ClassVar[str] = "sarsa-counts"
     presets: ClassVar[tuple[Preset, ...]] = (
-        Preset("riverswim", {"alpha": 0.5, "beta": 1000.0, "epsilon": 0.1}, OWN_SWEEP),
+        Preset(
+            "riverswim",
+            {"alpha": 0.5, "beta": 1000.0, "epsilon": 0.1, "initial_value": 0.0},
+            OWN_SWEEP,
+        ),
     )
     grid: ClassVar[Grid | None] = Grid(
         {
@@ -28,7 +32,9 @@ class SarsaCounts(SarsaAgent):
     )
 
     alpha: float = fields.alpha(0.5)
-    beta: float | None = fields.beta(0.1)
+    beta: float | None = fields.beta(0.01)
+    epsilon: float = fields.epsilon(0.01)
+    initial_value: float | None = fields.initial_value()
 
     def bonus(self) -> Any:
         from countless.agents.tabular.kernels.sarsa import VisitCounts

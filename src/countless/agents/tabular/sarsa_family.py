@@ -19,7 +19,7 @@ from countless.agents.tabular.task import (
 
 MOST_LANES = 32
 LANE_BUDGET = 256 * 1024  # bytes of tables that a block of lanes may take: inside L2
-COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta")
+COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta", "initial_value")
 
 
 def sarsa_kernel(

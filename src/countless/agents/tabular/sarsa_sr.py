@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from countless.agents.tabular.task import BoundKernel, Task
 
 L1, L2 = {"norm": 1.0}, {"norm": 2.0}
+FROM_ZERO = {"initial_value": 0.0}
 
 
 @dataclass(frozen=True)
@@ -26,25 +27,53 @@ class SarsaSR(SarsaAgent):
     presets: ClassVar[tuple[Preset, ...]] = (
         Preset(
             "riverswim",
-            {"alpha": 0.25, "eta": 0.01, "gamma_sr": 0.95, "beta": 100.0, "epsilon": 0.1},
+            {
+                "alpha": 0.25,
+                "eta": 0.01,
+                "gamma_sr": 0.95,
+                "beta": 100.0,
+                "epsilon": 0.1,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L1,
         ),
         Preset(
             "sixarms",
-            {"alpha": 0.1, "eta": 0.01, "gamma_sr": 0.99, "beta": 100.0, "epsilon": 0.01},
+            {
+                "alpha": 0.1,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 100.0,
+                "epsilon": 0.01,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L1,
         ),
         Preset(
             "riverswim",
-            {"alpha": 0.25, "eta": 0.01, "gamma_sr": 0.99, "beta": 100.0, "epsilon": 0.1},
+            {
+                "alpha": 0.25,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 100.0,
+                "epsilon": 0.1,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L2,
         ),
         Preset(
             "sixarms",
-            {"alpha": 0.1, "eta": 0.01, "gamma_sr": 0.99, "beta": 10.0, "epsilon": 0.01},
+            {
+                "alpha": 0.1,
+                "eta": 0.01,
+                "gamma_sr": 0.99,
+                "beta": 10.0,
+                "epsilon": 0.01,
+                **FROM_ZERO,
+            },
             TABLE_6,
             L2,
         ),
@@ -60,9 +89,12 @@ class SarsaSR(SarsaAgent):
         PAPER_SWEEP,
     )
 
+    alpha: float = fields.alpha(0.5)
     eta: float = fields.eta(0.01)
     gamma_sr: float = fields.gamma_sr()
-    beta: float | None = fields.beta(0.01)
+    beta: float | None = fields.beta(0.001)
+    epsilon: float = fields.epsilon(0.01)
+    initial_value: float | None = fields.initial_value()
     norm: float = real(
         1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +69,10 @@ def configuration_key(agent: TabularAgent, mdp: MDP) -> tuple[int, int]:
         for item in fields(agent)
         if "switch" in item.metadata
     }
-    content = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent), **switches}
+    content: dict[str, Any] = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent)}
+    content |= switches
+    if content.get("initial_value") == 0.0:
+        del content["initial_value"]  # as the published settings start: their streams stay
     return stream_key(content)
 
 

@@ -21,7 +21,6 @@ from countless.agents.tabular.kernels.planning import (
     count_sample,
     new_counts,
     new_plan,
-    no_summary,
     pick_best,
     policy_improvement,
     set_row,
@@ -49,7 +48,7 @@ class Problem(NamedTuple):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _backup(mdp, problem, value, summary, i):
+def _backup(mdp, problem, value, i):
     """Q of a pair."""
     if not problem.known[i]:
         return problem.unknown
@@ -62,23 +61,22 @@ def _backup(mdp, problem, value, summary, i):
 
 
 @njit(error_model="numpy", cache=True)
-def _follow(mdp, plan, problem, s, slot, summary):
+def _follow(mdp, plan, problem, s, slot):
     """Let the plan's policy take `slot` in s."""
     depth = len(mdp.outcomes)
     i = s * len(mdp.slots) + slot
     plan.row[:] = 0.0
     if not problem.known[i]:
         set_row(plan, problem.gamma, s, slot, problem.unknown)
-        return summary
+        return
     for cell in range(i * depth, (i + 1) * depth):
         if not mdp.ends[cell]:
             share = problem.counts.outcome[cell] / problem.counts.pair[i]
             plan.row[np.int64(mdp.next_state[cell])] += share
     set_row(plan, problem.gamma, s, slot, problem.payoff[i])
-    return summary
 
 
-_improve = policy_improvement(no_summary, _backup, _follow)
+_improve = policy_improvement(_backup, _follow)
 
 
 @njit(error_model="numpy", cache=True)
@@ -134,9 +132,9 @@ def _run(mdp, options, setting, steps, stream, trace):
                 known[i] = True
                 rewards.payoff[i] = counts.reward[i] / counts.pair[i]
                 if exploit.policy[s] == slot:
-                    _follow(mdp, exploit, rewards, s, slot, 0.0)
+                    _follow(mdp, exploit, rewards, s, slot)
                 if explore.policy[s] == slot:
-                    _follow(mdp, explore, unknown, s, slot, 0.0)
+                    _follow(mdp, explore, unknown, s, slot)
                 if not (
                     _improve(mdp, exploit, rewards, coarse)
                     and _improve(mdp, explore, unknown, fine)

@@ -8,29 +8,33 @@ the released code.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 
-from countless.agents.tabular.kernels.environment import advance, reset, uniform
+from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
 from countless.agents.tabular.kernels.essr_model import (
+    BETA,
     EPSILON,
+    GAMMA,
+    PSEUDO,
     Options,
-    act_and_learn,
-    backup,
+    expected_value,
     explored,
-    fill_row,
-    new_model,
+    set_payoffs,
     value_tolerance,
 )
 from countless.agents.tabular.kernels.planning import (
+    MOST_PASSES,
     evaluate,
     new_plan,
     pick_best,
-    policy_improvement,
     set_row,
 )
 from countless.agents.tabular.kernels.run_loop import record, runs_with
+from countless.agents.tabular.kernels.ssr_bonus import new_ssr_bonus, observe
 
 
 class ExactPlanning(NamedTuple):
@@ -39,31 +43,65 @@ class ExactPlanning(NamedTuple):
     shared: Options
 
 
-@njit(forceinline=True)
-def _value_sum(plan):
-    return plan.value.sum()
+@njit(error_model="numpy", cache=True)
+def _follow(mdp, plan, gamma, s, slot, count, samples, pseudo, payoff):
+    """Let the plan's policy take `slot` in s."""
+    states, depth = len(plan.value), len(mdp.outcomes)
+    i = s * len(mdp.slots) + slot
+    mass = samples[i] + pseudo * states
+    row = plan.row
+    if mass == 0.0:
+        row[:] = 1.0 / states
+    else:
+        row[:] = pseudo / mass
+        for cell in range(i * depth, (i + 1) * depth):
+            if not mdp.ends[cell]:
+                row[np.int64(mdp.next_state[cell])] += count[cell] / mass
+    set_row(plan, gamma, s, slot, payoff[i])
 
 
 @njit(error_model="numpy", cache=True)
-def _follow(mdp, plan, model, s, slot, value_sum):
-    """Let the plan's policy take `slot` in s; returns the new sum of the values."""
-    i = s * len(mdp.slots) + slot
-    fill_row(mdp, model, i, 1.0, plan.row)
-    set_row(plan, model.gamma, s, slot, model.payoff[i])
-    return plan.value.sum()
-
-
-_improve = policy_improvement(_value_sum, backup, _follow)
+def _improve(mdp, plan, gamma, count, samples, pseudo, payoff, tolerance):
+    """Policy iteration from where the plan stands; False if it does not converge."""
+    width, depth, states = len(mdp.slots), len(mdp.outcomes), len(plan.value)
+    value, q = plan.value, plan.q
+    n_slots, next_state, ends = mdp.n_slots, mdp.next_state, mdp.ends
+    for _ in range(MOST_PASSES):
+        converged = True
+        value_sum = value.sum()
+        for s in range(states):
+            high, choice = -math.inf, 0
+            for slot in range(int(n_slots[s])):
+                i = s * width + slot
+                first, last = i * depth, (i + 1) * depth
+                mass = samples[i] + pseudo * states
+                worth = payoff[i] + gamma * expected_value(
+                    next_state, ends, count, first, last, mass, pseudo, value, value_sum
+                )
+                q[s, slot] = worth
+                if worth > high:
+                    high, choice = worth, slot
+            if high > value[s] + tolerance:
+                converged = False
+                _follow(mdp, plan, gamma, s, choice, count, samples, pseudo, payoff)
+                value_sum = value.sum()
+        if converged:
+            return True
+    return False
 
 
 @runs_with(ExactPlanning)
 def _run(mdp, options, setting, steps, stream, trace):
-    shared = options.shared
-    states, width = len(mdp.n_slots), len(mdp.slots)
-    epsilon, tolerance = setting[EPSILON], value_tolerance(shared, setting)
-    plan, model = new_plan(states, width, 0.0), new_model(mdp, setting)
+    source, on_entered, ends_only, _ = options.shared
+    states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
+    gamma, beta, epsilon, pseudo = setting[GAMMA], setting[BETA], setting[EPSILON], setting[PSEUDO]
+    tolerance = value_tolerance(options.shared, setting)
+    plan = new_plan(states, width, 0.0)
+    pairs = states * width
+    count, samples, payoff = np.zeros(pairs * depth), np.zeros(pairs), np.zeros(pairs)
     for s in range(states):
-        _follow(mdp, plan, model, s, 0, 0.0)
+        _follow(mdp, plan, gamma, s, 0, count, samples, pseudo, payoff)
+    bonus = new_ssr_bonus(states)
     s = reset(mdp, stream)
     age = 0
     result = 0.0
@@ -71,19 +109,23 @@ def _run(mdp, options, setting, steps, stream, trace):
         n = int(mdp.n_slots[s])
         u = uniform(stream)
         if u < epsilon:
-            slot = explored(n, u / epsilon, shared.ends_only)
+            slot = explored(n, u / epsilon, ends_only)
         else:
             slot = pick_best(plan.q[s], n, tolerance, (u - epsilon) / (1.0 - epsilon))
-        cell = act_and_learn(mdp, model, shared, s, slot, stream)
-        reward = mdp.reward[cell]
+        cell = sample_outcome(mdp, s, slot, stream)
+        s_next, reward = np.int64(mdp.next_state[cell]), mdp.reward[cell]
         result += reward
-        record(trace, t, s, slot, reward, model.bonus.norm[s], plan.q[s, slot])
+        samples[s * width + slot] += 1.0
+        count[cell] += 1.0
+        observe(bonus, source, gamma, beta, s, s_next)
+        record(trace, t, s, slot, reward, bonus.norm[s], plan.q[s, slot])
+        set_payoffs(mdp, bonus, on_entered, count, samples, pseudo, payoff)
         for j in range(states):
-            plan.reward[j] = model.payoff[j * width + plan.policy[j]]
+            plan.reward[j] = payoff[j * width + plan.policy[j]]
         if plan.policy[s] == slot:
-            _follow(mdp, plan, model, s, slot, 0.0)
-        evaluate(plan, model.gamma)
-        if not _improve(mdp, plan, model, tolerance):
+            _follow(mdp, plan, gamma, s, slot, count, samples, pseudo, payoff)
+        evaluate(plan, gamma)
+        if not _improve(mdp, plan, gamma, count, samples, pseudo, payoff, tolerance):
             return result, False
         s, age = advance(mdp, cell, age, stream)
     return result, True

@@ -19,26 +19,26 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from countless.agents.tabular.kernels.environment import advance, reset, uniform
+from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
 from countless.agents.tabular.kernels.essr_model import (
+    BETA,
     EPSILON,
+    GAMMA,
+    PSEUDO,
     Options,
-    act_and_learn,
-    backup,
+    expected_value,
     explored,
-    fill_row,
-    new_model,
+    set_payoffs,
     value_tolerance,
 )
 from countless.agents.tabular.kernels.evaluation_sweeps import (
-    Sweeps,
     new_sweeps,
     sweep_times,
     sweep_until_stable,
 )
 from countless.agents.tabular.kernels.run_loop import record, runs_with
+from countless.agents.tabular.kernels.ssr_bonus import new_ssr_bonus, observe
 
 THETA = 0.01
 LITERAL = 10  # rounds until their end is drawn
@@ -52,31 +52,6 @@ class ReleasedPlanning(NamedTuple):
     shared: Options
 
 
-class Planner(NamedTuple):
-    """Values, the policy and the one before it, and the best actions of every state."""
-
-    value: NDArray[np.float64]  # (S,)
-    policy: NDArray[np.int64]  # (S,)
-    last: NDArray[np.int64]  # (S,)
-    ties: NDArray[np.int64]  # (S, A) the first n_ties[s] of a row
-    n_ties: NDArray[np.int64]  # (S,)
-    q: NDArray[np.float64]  # (A,)
-    sweeps: Sweeps
-
-
-@njit(cache=True)
-def _new_planner(states, width):
-    return Planner(
-        np.zeros(states),
-        np.zeros(states, dtype=np.int64),
-        np.zeros(states, dtype=np.int64),
-        np.zeros((states, width), dtype=np.int64),
-        np.zeros(states, dtype=np.int64),
-        np.zeros(width),
-        new_sweeps(states),
-    )
-
-
 @njit(cache=True)
 def _below(n, stream):
     """A draw from 0, ..., n - 1; none for n = 1."""
@@ -86,19 +61,26 @@ def _below(n, stream):
 
 
 @njit(error_model="numpy", cache=True)
-def _follow(mdp, model, s, slot, sweeps):
+def _follow(mdp, gamma, s, slot, count, samples, pseudo, payoff, sweeps):
     """Let the sweeps evaluate `slot` in s."""
+    states, depth = len(sweeps.reward), len(mdp.outcomes)
     i = s * len(mdp.slots) + slot
+    mass = samples[i] + pseudo * states
     sweeps.levels[0] = 0
-    sweeps.reward[s] = model.payoff[i]
-    fill_row(mdp, model, i, model.gamma, sweeps.row[s])
+    sweeps.reward[s] = payoff[i]
+    row = sweeps.row[s]
+    if mass == 0.0:
+        row[:] = gamma / states
+        return
+    row[:] = gamma * pseudo / mass
+    for cell in range(i * depth, (i + 1) * depth):
+        if not mdp.ends[cell]:
+            row[np.int64(mdp.next_state[cell])] += gamma * count[cell] / mass
 
 
 @njit(cache=True)
-def _same(mdp, model, i, j):
+def _same(next_state, depth, count, samples, payoff, i, j):
     """Whether two pairs were seen to do the same, so that they tie whatever the values."""
-    next_state, depth = mdp.next_state, len(mdp.outcomes)
-    count, samples, payoff = model.counts.outcome, model.counts.pair, model.payoff
     if samples[i] != samples[j] or payoff[i] != payoff[j]:
         return False
     for cell in range(i * depth, (i + 1) * depth):
@@ -113,27 +95,32 @@ def _same(mdp, model, i, j):
 
 
 @njit(error_model="numpy", cache=True)
-def _find_ties(mdp, model, planner, tolerance):
+def _find_ties(mdp, gamma, value, count, samples, pseudo, payoff, tolerance, ties, n_ties, q):
     """The best actions of every state; returns by how much they lead (0 for a tie by accident)."""
-    value, ties, q = planner.value, planner.ties, planner.q
-    width = len(mdp.slots)
+    states, width, depth = len(value), len(mdp.slots), len(mdp.outcomes)
+    n_slots, next_state, ends = mdp.n_slots, mdp.next_state, mdp.ends
     lead, value_sum = math.inf, value.sum()
-    for s in range(len(value)):
-        n = int(mdp.n_slots[s])
+    for s in range(states):
+        n = int(n_slots[s])
         best = -math.inf
         for slot in range(n):
-            q[slot] = backup(mdp, model, value, value_sum, s * width + slot)
+            i = s * width + slot
+            q[slot] = payoff[i] + gamma * expected_value(
+                next_state, ends, count, i * depth, (i + 1) * depth,
+                samples[i] + pseudo * states, pseudo, value, value_sum,
+            )  # fmt: skip
             best = max(best, q[slot])
         found = 0
         for slot in range(n):
             if q[slot] >= best - tolerance:
                 ties[s, found] = slot
                 found += 1
-                if not _same(mdp, model, s * width + ties[s, 0], s * width + slot):
+                first = s * width + ties[s, 0]
+                if not _same(next_state, depth, count, samples, payoff, first, s * width + slot):
                     lead = 0.0
             else:
                 lead = min(lead, best - q[slot])
-        planner.n_ties[s] = found
+        n_ties[s] = found
     return lead
 
 
@@ -144,23 +131,26 @@ def close(value, a, b):
 
 
 @njit(error_model="numpy", cache=True)
-def _draw_policy(planner, stream):
+def _draw_policy(policy, value, ties, n_ties, stream):
     """Let every state take one of its best actions; says whether their test calls that stable."""
     stable = True
-    for s in range(len(planner.value)):
-        new = planner.ties[s, _below(planner.n_ties[s], stream)]
-        stable = stable and close(planner.value, planner.policy[s], new)
-        planner.policy[s] = new
+    for s in range(len(value)):
+        new = ties[s, _below(n_ties[s], stream)]
+        stable = stable and close(value, policy[s], new)
+        policy[s] = new
     return stable
 
 
 @njit(error_model="numpy", cache=True)
-def _plan(mdp, model, planner, tolerance, stream):
+def _plan(
+    mdp, gamma, policy, value, count, samples, pseudo, payoff, ties, n_ties, q, last, sweeps,
+    tolerance, stream,
+):  # fmt: skip
     """Policy iteration until their test is met; False if the values do not converge."""
-    value, policy, last, sweeps = planner.value, planner.policy, planner.last, planner.sweeps
-    states, width = len(value), len(mdp.slots)
+    states, width, depth = len(value), len(mdp.slots), len(mdp.outcomes)
+    next_state = mdp.next_state
     for s in range(states):
-        _follow(mdp, model, s, policy[s], sweeps)
+        _follow(mdp, gamma, s, policy[s], count, samples, pseudo, payoff, sweeps)
     lead, moved = 0.0, math.inf
     for round_ in range(LITERAL + 1):
         change = sweep_until_stable(sweeps, value, THETA, MOST_SWEEPS)
@@ -170,44 +160,60 @@ def _plan(mdp, model, planner, tolerance, stream):
         if round_ == LITERAL:
             sweep_times(sweeps, value, CONVERGED)
             moved = math.inf
-        if lead <= 2.1 * model.gamma * moved + 2.0 * tolerance:
-            lead = _find_ties(mdp, model, planner, tolerance)
+        if lead <= 2.1 * gamma * moved + 2.0 * tolerance:
+            lead = _find_ties(
+                mdp, gamma, value, count, samples, pseudo, payoff, tolerance, ties, n_ties, q
+            )
             moved = 0.0
         last[:] = policy
-        if _draw_policy(planner, stream):
+        if _draw_policy(policy, value, ties, n_ties, stream):
             return True
         for s in range(states):
             i, j = s * width + last[s], s * width + policy[s]
-            if i != j and not _same(mdp, model, i, j):
+            if i != j and not _same(next_state, depth, count, samples, payoff, i, j):
                 moved = math.inf
-                _follow(mdp, model, s, policy[s], sweeps)
+                _follow(mdp, gamma, s, policy[s], count, samples, pseudo, payoff, sweeps)
     for s in range(states):
         while not close(value, last[s], policy[s]):
-            last[s] = planner.ties[s, _below(planner.n_ties[s], stream)]
-            policy[s] = planner.ties[s, _below(planner.n_ties[s], stream)]
+            last[s] = ties[s, _below(n_ties[s], stream)]
+            policy[s] = ties[s, _below(n_ties[s], stream)]
     return True
 
 
 @runs_with(ReleasedPlanning)
 def _run(mdp, options, setting, steps, stream, trace):
-    shared = options.shared
-    epsilon, tolerance = setting[EPSILON], value_tolerance(shared, setting)
-    model, planner = new_model(mdp, setting), _new_planner(len(mdp.n_slots), len(mdp.slots))
+    source, on_entered, ends_only, _ = options.shared
+    states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
+    gamma, beta, epsilon, pseudo = setting[GAMMA], setting[BETA], setting[EPSILON], setting[PSEUDO]
+    tolerance = value_tolerance(options.shared, setting)
+    pairs = states * width
+    count, samples, payoff = np.zeros(pairs * depth), np.zeros(pairs), np.zeros(pairs)
+    value, policy = np.zeros(states), np.zeros(states, dtype=np.int64)
+    ties, n_ties = np.zeros((states, width), dtype=np.int64), np.zeros(states, dtype=np.int64)
+    q, last = np.zeros(width), np.zeros(states, dtype=np.int64)
+    bonus, sweeps = new_ssr_bonus(states), new_sweeps(states)
     s = reset(mdp, stream)
-    for j in range(len(planner.policy)):
-        planner.policy[j] = _below(int(mdp.n_slots[j]), stream)
+    for j in range(states):
+        policy[j] = _below(int(mdp.n_slots[j]), stream)
     age = 0
     result = 0.0
     for t in range(steps):
-        slot = planner.policy[s]
+        slot = policy[s]
         u = uniform(stream)
         if u < epsilon:
-            slot = explored(int(mdp.n_slots[s]), u / epsilon, shared.ends_only)
-        cell = act_and_learn(mdp, model, shared, s, slot, stream)
-        reward = mdp.reward[cell]
+            slot = explored(int(mdp.n_slots[s]), u / epsilon, ends_only)
+        cell = sample_outcome(mdp, s, slot, stream)
+        s_next, reward = np.int64(mdp.next_state[cell]), mdp.reward[cell]
         result += reward
-        record(trace, t, s, slot, reward, model.bonus.norm[s], planner.value[s])
-        if not _plan(mdp, model, planner, tolerance, stream):
+        samples[s * width + slot] += 1.0
+        count[cell] += 1.0
+        observe(bonus, source, gamma, beta, s, s_next)
+        record(trace, t, s, slot, reward, bonus.norm[s], value[s])
+        set_payoffs(mdp, bonus, on_entered, count, samples, pseudo, payoff)
+        if not _plan(
+            mdp, gamma, policy, value, count, samples, pseudo, payoff, ties, n_ties, q,
+            last, sweeps, tolerance, stream,
+        ):  # fmt: skip
             return result, False
         s, age = advance(mdp, cell, age, stream)
     return result, True

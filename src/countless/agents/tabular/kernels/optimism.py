@@ -15,22 +15,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
-from countless.agents.tabular.kernels.planning import (
-    Counts,
-    count_sample,
-    new_counts,
-    new_plan,
-    pick_best,
-    policy_improvement,
-    set_row,
-)
+from countless.agents.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
 from countless.agents.tabular.kernels.run_loop import record, runs_with
 
 # Columns of the table of settings.
 GAMMA, M, A, B, DELTA = 0, 1, 2, 3, 4
+# Which rule gives bonus and radius.
+RMAX, MBIE, UCRL2 = 0, 1, 2
 
 
 class RMax(NamedTuple):
@@ -54,32 +47,18 @@ class Ucrl2(NamedTuple):
     largest: float
 
 
-class OptimisticModel(NamedTuple):
-    """What the agent plans in. UCRL2 plans with the samples that it had when the epoch began."""
-
-    counts: Counts
-    samples: NDArray[np.float64]  # (S * A,) that the plan knows of
-    known: NDArray[np.bool_]  # (S * A,)
-    payoff: NDArray[np.float64]  # (S * A,) R + bonus
-    radius: NDArray[np.float64]  # (S * A,)
-    mass: NDArray[np.float64]  # (K,) room to work in
-    unknown: float  # the value of a pair with too few samples
-    gamma: float
+RULES = {RMax: RMAX, Mbie: MBIE, Ucrl2: UCRL2}
 
 
-@njit(cache=True)
-def _new_model(mdp, gamma, largest):
-    pairs = len(mdp.n_slots) * len(mdp.slots)
-    return OptimisticModel(
-        new_counts(mdp),
-        np.zeros(pairs),
-        np.zeros(pairs, dtype=np.bool_),
-        np.zeros(pairs),
-        np.zeros(pairs),
-        np.zeros(len(mdp.outcomes)),
-        max(largest, 0.0) / (1.0 - gamma),
-        gamma,
-    )
+def rule_of(options):
+    """The rule of an agent: a constant for the compiler, which leaves the others out."""
+    return RULES[type(options)]
+
+
+@overload(rule_of, inline="always")
+def _choose_rule(options):
+    rule = RULES[options.instance_class]
+    return lambda options: rule
 
 
 @njit(error_model="numpy", cache=True)
@@ -149,120 +128,112 @@ def _fill_row(mdp, count, cell, n, radius, value, best, mass, row):
     row[best] += gain
 
 
-@njit(forceinline=True)
-def _best_state(plan):
-    return plan.value.argmax()
-
-
-@njit(forceinline=True, error_model="numpy")
-def _backup(mdp, model, value, best, i):
-    """Q of a pair; `best` is the state of the largest value."""
-    if not model.known[i]:
-        return model.unknown
-    next_state, ends, count = mdp.next_state, mdp.ends, model.counts.outcome
-    depth, n, radius = len(mdp.outcomes), model.samples[i], model.radius[i]
-    future = 0.0
-    if radius > 0.0:
-        future = _widened(next_state, ends, count, i * depth, n, radius, value, best, model.mass)
-    else:
-        for cell in range(i * depth, (i + 1) * depth):
-            if not ends[cell]:
-                future += count[cell] * value[next_state[cell]]
-        future /= n
-    return model.payoff[i] + model.gamma * future
+@njit(error_model="numpy", cache=True)
+def _improve(mdp, plan, gamma, count, samples, payoff, radius, known, unknown, tolerance, mass):
+    """Policy iteration from where the plan stands; False if it does not converge."""
+    width, depth = len(mdp.slots), len(mdp.outcomes)
+    value, q = plan.value, plan.q
+    n_slots, next_state, ends = mdp.n_slots, mdp.next_state, mdp.ends
+    for _ in range(MOST_PASSES):
+        best = value.argmax()
+        converged = True
+        for s in range(len(value)):
+            high, choice = -math.inf, 0
+            for slot in range(int(n_slots[s])):
+                i = s * width + slot
+                worth = unknown
+                if known[i]:
+                    future = 0.0
+                    if radius[i] > 0.0:
+                        future = _widened(
+                            next_state,
+                            ends,
+                            count,
+                            i * depth,
+                            samples[i],
+                            radius[i],
+                            value,
+                            best,
+                            mass,
+                        )
+                    else:
+                        for cell in range(i * depth, (i + 1) * depth):
+                            if not ends[cell]:
+                                future += count[cell] * value[next_state[cell]]
+                        future /= samples[i]
+                    worth = payoff[i] + gamma * future
+                q[s, slot] = worth
+                if worth > high:
+                    high, choice = worth, slot
+            if high > value[s] + tolerance:
+                converged = False
+                _follow(
+                    mdp,
+                    plan,
+                    gamma,
+                    s,
+                    choice,
+                    count,
+                    samples,
+                    payoff,
+                    radius,
+                    known,
+                    unknown,
+                    mass,
+                )
+        if converged:
+            return True
+    return False
 
 
 @njit(error_model="numpy", cache=True)
-def _follow(mdp, plan, model, s, slot, best):
-    """Let the plan's policy take `slot` in s. The pass goes on with the best state it began with."""
+def _follow(mdp, plan, gamma, s, slot, count, samples, payoff, radius, known, unknown, mass):
+    """Let the plan's policy take `slot` in s."""
     i = s * len(mdp.slots) + slot
-    if model.known[i]:
-        cell, count, value = i * len(mdp.outcomes), model.counts.outcome, plan.value
-        n, radius, now_best = model.samples[i], model.radius[i], value.argmax()
-        _fill_row(mdp, count, cell, n, radius, value, now_best, model.mass, plan.row)
-        set_row(plan, model.gamma, s, slot, model.payoff[i])
+    if known[i]:
+        best = plan.value.argmax()
+        cell = i * len(mdp.outcomes)
+        _fill_row(mdp, count, cell, samples[i], radius[i], plan.value, best, mass, plan.row)
+        set_row(plan, gamma, s, slot, payoff[i])
     else:
         plan.row[:] = 0.0
-        set_row(plan, model.gamma, s, slot, model.unknown)
-    return best
+        set_row(plan, gamma, s, slot, unknown)
 
 
-def _learn_rmax(options, mdp, plan, model, setting, s, slot, cell, t):
-    """Freeze a pair's model at its m-th sample; says whether the model has changed."""
-    i = s * len(mdp.slots) + slot
-    if model.known[i]:
-        return False
-    count_sample(model.counts, i, cell, mdp.reward[cell])
-    model.samples[i] += 1.0
-    if model.samples[i] < setting[M]:
-        return False
-    model.known[i] = True
-    model.payoff[i] = model.counts.reward[i] / model.samples[i]
-    if plan.policy[s] == slot:
-        _follow(mdp, plan, model, s, slot, 0)
-    return True
-
-
-def _learn_mbie(options, mdp, plan, model, setting, s, slot, cell, t):
-    """Bonus A Rmax / sqrt(n) and radius B / sqrt(n) (Strehl & Littman's Eq. 27 and 28)."""
-    i = s * len(mdp.slots) + slot
-    count_sample(model.counts, i, cell, mdp.reward[cell])
-    model.samples[i] += 1.0
-    n = model.samples[i]
-    model.known[i] = True
-    model.radius[i] = setting[B] / math.sqrt(n)
-    model.payoff[i] = model.counts.reward[i] / n + setting[A] * options.spread / math.sqrt(n)
-    if plan.policy[s] == slot:
-        _follow(mdp, plan, model, s, slot, 0)
-    return True
-
-
-def _learn_ucrl2(options, mdp, plan, model, setting, s, slot, cell, t):
-    """A new epoch when a pair's samples have doubled, with all widths (Jaksch et al., Eq. 3 and 4)."""
-    states, actions = len(mdp.n_slots), len(mdp.slots)
-    i = s * actions + slot
-    count_sample(model.counts, i, cell, mdp.reward[cell])
-    if model.counts.pair[i] - model.samples[i] < max(1.0, model.samples[i]):
-        return False
-    epoch_start = t + 2.0
-    log_reward = math.log(2.0 * (states * actions) * epoch_start / setting[DELTA])
-    log_transition = math.log(2.0 * actions * epoch_start / setting[DELTA])
-    for j in range(len(model.samples)):
-        n = model.counts.pair[j]
-        model.samples[j] = n
-        if n > 0.0:
-            model.known[j] = True
-            width = setting[A] * options.spread * math.sqrt(7.0 * log_reward / (2.0 * n))
-            model.radius[j] = setting[B] * math.sqrt(14.0 * states * log_transition / n)
-            model.payoff[j] = min(model.counts.reward[j] / n + width, options.largest)
-    for j in range(states):
-        _follow(mdp, plan, model, j, plan.policy[j], 0)
-    return True
-
-
-_improve = policy_improvement(_best_state, _backup, _follow)
-
-
-def _learn(options, mdp, plan, model, setting, s, slot, cell, t):
-    """Learn from an outcome; says whether the model has changed. The class of `options` says how."""
-    return LEARNING[type(options)](options, mdp, plan, model, setting, s, slot, cell, t)
-
-
-LEARNING = {RMax: _learn_rmax, Mbie: _learn_mbie, Ucrl2: _learn_ucrl2}
-
-
-@overload(_learn, jit_options={"error_model": "numpy"})
-def _choose_learning(options, mdp, plan, model, setting, s, slot, cell, t):
-    return LEARNING[options.instance_class]
+@njit(error_model="numpy", cache=True)
+def _widths(rule, setting, scale, states, actions, n, t):
+    """Bonus and radius of a pair with n samples at time t."""
+    if rule == MBIE:
+        return setting[A] * scale / math.sqrt(n), setting[B] / math.sqrt(n)
+    if rule == UCRL2:
+        pairs = states * actions
+        reward = math.sqrt(7.0 * math.log(2.0 * pairs * t / setting[DELTA]) / (2.0 * n))
+        spread = math.sqrt(14.0 * states * math.log(2.0 * actions * t / setting[DELTA]) / n)
+        return setting[A] * scale * reward, setting[B] * spread
+    return 0.0, 0.0
 
 
 @runs_with(RMax)
 @runs_with(Mbie)
 @runs_with(Ucrl2)
 def _run(mdp, options, setting, steps, stream, trace):
-    model = _new_model(mdp, setting[GAMMA], options.largest)
-    plan = new_plan(len(mdp.n_slots), len(mdp.slots), model.unknown)
-    tolerance = 1e-9 * max(model.unknown, options.spread)
+    rule, scale, largest = rule_of(options), options.spread, options.largest
+    states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
+    gamma = setting[GAMMA]
+    unknown = max(largest, 0.0) / (1.0 - gamma)
+    least = setting[M] if rule == RMAX else 1.0
+    tolerance = 1e-9 * max(unknown, scale)
+    plan = new_plan(states, width, unknown)
+    pairs = states * width
+    count, mass = np.zeros(pairs * depth), np.zeros(depth)
+    samples, total, payoff, radius = (
+        np.zeros(pairs),
+        np.zeros(pairs),
+        np.zeros(pairs),
+        np.zeros(pairs),
+    )
+    known = np.zeros(pairs, dtype=np.bool_)
+    new_samples = np.zeros(pairs)  # UCRL2: samples of the current epoch
     s = reset(mdp, stream)
     age = 0
     result = 0.0
@@ -271,9 +242,58 @@ def _run(mdp, options, setting, steps, stream, trace):
         cell = sample_outcome(mdp, s, slot, stream)
         reward = mdp.reward[cell]
         result += reward
+        i = s * width + slot
         record(trace, t, s, slot, reward, math.nan, plan.q[s, slot])
-        changed = _learn(options, mdp, plan, model, setting, s, slot, cell, t)
-        if changed and not _improve(mdp, plan, model, tolerance):
+        replan = False
+        if rule == UCRL2:
+            # Counts move at once, the mdp only when a pair's samples have doubled.
+            new_samples[i] += 1.0
+            count[cell] += 1.0
+            total[i] += reward
+            if new_samples[i] >= max(1.0, samples[i]):
+                replan = True
+                for j in range(pairs):
+                    samples[j] += new_samples[j]
+                    new_samples[j] = 0.0
+                    if samples[j] > 0.0:
+                        known[j] = True
+                        extra, radius[j] = _widths(
+                            rule, setting, scale, states, width, samples[j], t + 2.0
+                        )
+                        # The rewards of a plausible MDP are at most Rmax too.
+                        payoff[j] = min(total[j] / samples[j] + extra, largest)
+                for j in range(states):
+                    _follow(
+                        mdp, plan, gamma, j, plan.policy[j], count, samples, payoff, radius,
+                        known, unknown, mass,
+                    )  # fmt: skip
+        elif samples[i] < least or rule == MBIE:
+            samples[i] += 1.0
+            count[cell] += 1.0
+            total[i] += reward
+            if samples[i] >= least:
+                replan = True
+                known[i] = True
+                extra, radius[i] = _widths(rule, setting, scale, states, width, samples[i], t + 1.0)
+                payoff[i] = total[i] / samples[i] + extra
+                if plan.policy[s] == slot:
+                    _follow(
+                        mdp,
+                        plan,
+                        gamma,
+                        s,
+                        slot,
+                        count,
+                        samples,
+                        payoff,
+                        radius,
+                        known,
+                        unknown,
+                        mass,
+                    )
+        if replan and not _improve(
+            mdp, plan, gamma, count, samples, payoff, radius, known, unknown, tolerance, mass
+        ):
             return result, False
         s, age = advance(mdp, cell, age, stream)
     return result, True

@@ -104,13 +104,14 @@ def set_row(plan, gamma, s, slot, reward):
         evaluate(plan, gamma)
 
 
-def policy_improvement(begin_pass, backup, follow):
+def policy_improvement(backup, follow):
     """Policy iteration for one kind of problem: `improve(mdp, plan, problem, tolerance)`.
 
-    The kinds differ in three compiled functions: `begin_pass(plan)` gives a summary of the values,
-    `backup(mdp, problem, value, summary, i)` is Q of pair i, and
-    `follow(mdp, plan, problem, s, slot, summary)` lets the policy take `slot` in s and gives the
-    summary to go on with.
+    For agents that plan seldom: those that plan at every step have loops of their own, because
+    reading arrays out of tuples there costs more than the arithmetic.
+
+    The kinds differ in two compiled functions: `backup(mdp, problem, value, i)` is Q of pair i, and
+    `follow(mdp, plan, problem, s, slot)` lets the policy take `slot` in s.
     """
 
     @njit(error_model="numpy")
@@ -120,28 +121,21 @@ def policy_improvement(begin_pass, backup, follow):
         n_slots, value, q = mdp.n_slots, plan.value, plan.q
         for _ in range(MOST_PASSES):
             converged = True
-            summary = begin_pass(plan)
             for s in range(len(value)):
                 high, choice = -math.inf, 0
                 for slot in range(int(n_slots[s])):
-                    worth = backup(mdp, problem, value, summary, s * width + slot)
+                    worth = backup(mdp, problem, value, s * width + slot)
                     q[s, slot] = worth
                     if worth > high:
                         high, choice = worth, slot
                 if high > value[s] + tolerance:
                     converged = False
-                    summary = follow(mdp, plan, problem, s, choice, summary)
+                    follow(mdp, plan, problem, s, choice)
             if converged:
                 return True
         return False
 
     return improve
-
-
-@njit(forceinline=True)
-def no_summary(plan):
-    """For a backup that needs no summary of the values."""
-    return 0.0
 
 
 @njit(cache=True)

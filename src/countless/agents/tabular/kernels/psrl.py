@@ -20,7 +20,6 @@ from countless.agents.tabular.kernels.planning import (
     evaluate,
     new_counts,
     new_plan,
-    no_summary,
     pick_best,
     policy_improvement,
     set_row,
@@ -113,7 +112,7 @@ def _draw_model(mdp, setting, options, counts, stream, model):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _backup(mdp, model, value, summary, i):
+def _backup(mdp, model, value, i):
     """Q of a pair."""
     future = 0.0
     for j in range(len(value)):
@@ -122,15 +121,14 @@ def _backup(mdp, model, value, summary, i):
 
 
 @njit(error_model="numpy", cache=True)
-def _follow(mdp, plan, model, s, slot, summary):
+def _follow(mdp, plan, model, s, slot):
     """Let the plan's policy take `slot` in s."""
     i = s * len(mdp.slots) + slot
     plan.row[:] = model.rows[i]
     set_row(plan, model.gamma, s, slot, model.payoff[i])
-    return summary
 
 
-_improve = policy_improvement(no_summary, _backup, _follow)
+_improve = policy_improvement(_backup, _follow)
 
 
 @njit(error_model="numpy", cache=True)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.step import (
     break_tie,
@@ -35,7 +34,7 @@ TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
 # Columns of the table of settings.
-ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA = 0, 1, 2, 3, 4, 5
+ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA, INITIAL = 0, 1, 2, 3, 4, 5, 6
 # Whether anything but the plain case may occur: episodes, states with fewer actions, textbook Sarsa,
 # a trace. The type of None is known to the compiler, which leaves all of that out.
 PLAIN, GENERAL = None, True
@@ -50,16 +49,14 @@ class Options(NamedTuple):
     lanes: int  # runs in a block
 
 
-class BonusTables(NamedTuple):
-    """What a bonus is computed from, for a block of lanes one after the other."""
+class Rates(NamedTuple):
+    """The numbers that a bonus needs of the setting and the tables."""
 
-    norm: NDArray[np.float64]  # (lanes * S,) norms, visit counts or, for SPIE, sums of columns
-    psi: NDArray[np.float64]  # (lanes * S * padded,), or empty where no bonus needs the matrix
-    padded: int  # length of a row of Psi: S rounded up to a multiple of four
-    states: int
     eta: float
     gamma_sr: float
     beta: float
+    states: int
+    padded: int  # length of a row of Psi: S rounded up to a multiple of four
 
 
 # The bonuses. The compiler knows which one it has from its class, and makes a kernel for each.
@@ -87,39 +84,39 @@ class Spie(NamedTuple):
     """beta (Psi(s, s') - ||Psi(., s')||_1)."""
 
 
-def _no_bonus(bonus, x, base, s, s_next, keep):
+def _no_bonus(bonus, x, norm, psi, row, next_row, s, s_next, keep):
     return 0.0, math.nan
 
 
-def _sr_norm_l1(bonus, x, base, s, s_next, keep):
-    n = x.norm[base + s]
-    n = n + x.eta * (1.0 + x.gamma_sr * keep * x.norm[base + s_next] - n)
-    x.norm[base + s] = n
+def _sr_norm_l1(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+    n = norm[row]
+    n = n + x.eta * (1.0 + x.gamma_sr * keep * norm[next_row] - n)
+    norm[row] = n
     return x.beta / n, n
 
 
-def _sr_norm(bonus, x, base, s, s_next, keep):
-    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
-    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
-    n = row_norm(x.psi, row, x.padded, bonus.p)
+def _sr_norm(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+    here = row * x.padded
+    update_row(psi, here, next_row * x.padded, x.padded, s, x.eta, x.gamma_sr * keep)
+    n = row_norm(psi, here, x.padded, bonus.p)
     return x.beta / n, n
 
 
-def _visit_counts(bonus, x, base, s, s_next, keep):
-    n = x.norm[base + s] + 1.0
-    x.norm[base + s] = n
+def _visit_counts(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+    n = norm[row] + 1.0
+    norm[row] = n
     return x.beta / math.sqrt(n), n
 
 
-def _spie(bonus, x, base, s, s_next, keep):
+def _spie(bonus, x, norm, psi, row, next_row, s, s_next, keep):
     """Only one row of Psi changes, and the sums of its columns with it."""
-    row, next_row = (base + s) * x.padded, (base + s_next) * x.padded
+    here, base = row * x.padded, row - s
     for j in range(x.states):
-        x.norm[base + j] -= x.psi[row + j]
-    update_row(x.psi, row, next_row, x.padded, s, x.eta, x.gamma_sr * keep)
+        norm[base + j] -= psi[here + j]
+    update_row(psi, here, next_row * x.padded, x.padded, s, x.eta, x.gamma_sr * keep)
     for j in range(x.states):
-        x.norm[base + j] += x.psi[row + j]
-    return x.beta * (x.psi[row + s_next] - x.norm[base + s_next]), x.norm[base + s]
+        norm[base + j] += psi[here + j]
+    return x.beta * (psi[here + s_next] - norm[next_row]), norm[row]
 
 
 BONUSES = {
@@ -131,53 +128,28 @@ BONUSES = {
 }
 
 
-def bonus_at(bonus, x, base, s, s_next, keep):
-    """Update the tables x on s -> s' and return the bonus at s and the norm.
+def bonus_at(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+    """Update norm and Psi on s -> s' and return the bonus at s and the norm, with rates x.
 
-    `base` is the first row of the lane; `keep` is 1, or 0 where the bootstrap is cut.
+    `norm` holds norms, visit counts or, for SPIE, sums of columns, S of them per lane;
+    `row` and `next_row` are where s and s' are in it. `psi` is empty where the bonus does not need it.
+    `keep` is 1, or 0 where the bootstrap is cut.
     """
-    return BONUSES[type(bonus)](bonus, x, base, s, s_next, keep)
+    return BONUSES[type(bonus)](bonus, x, norm, psi, row, next_row, s, s_next, keep)
 
 
-@overload(bonus_at, jit_options={"forceinline": True, "error_model": "numpy"})
-def _choose_bonus(bonus, x, base, s, s_next, keep):
+@overload(bonus_at, inline="always")
+def _choose_bonus(bonus, x, norm, psi, row, next_row, s, s_next, keep):
     return BONUSES[bonus.instance_class]
 
 
-class Draws(NamedTuple):
+@njit(inline="always")
+def _draw_three(a, b, c, w, explore, scale, x, y, z, x_greedy, x_slot, z_greedy, z_slot):
     """Three draws for each lane; for behaviour and target also what epsilon-greedy makes of them.
 
     `greedy` is all ones where the draw does not explore, else zero; `slot` is 1 + the slot that it
     explores, else zero. So 1 + the slot taken is (best & greedy) | slot, without a branch.
     """
-
-    x: NDArray[np.float64]  # behaviour
-    y: NDArray[np.float64]  # transition
-    z: NDArray[np.float64]  # target
-    x_greedy: NDArray[np.int64]
-    x_slot: NDArray[np.int64]
-    z_greedy: NDArray[np.int64]
-    z_slot: NDArray[np.int64]
-
-
-@njit(inline="always")
-def _new_draws(lanes):
-    return Draws(
-        np.empty(lanes),
-        np.empty(lanes),
-        np.empty(lanes),
-        np.empty(lanes, dtype=np.int64),
-        np.empty(lanes, dtype=np.int64),
-        np.empty(lanes, dtype=np.int64),
-        np.empty(lanes, dtype=np.int64),
-    )
-
-
-@njit(inline="always")
-def _draw_three(streams, draws, explore, scale):
-    """Fill the draws of one step."""
-    a, b, c, w = streams
-    x, y, z, x_greedy, x_slot, z_greedy, z_slot = draws
     for lane in range(len(a)):
         out, na, nb, nc, nw = sfc64(a[lane], b[lane], c[lane], w[lane])
         u = np.float64(I64(out >> ELEVEN))
@@ -211,23 +183,18 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
     scale = mdp.n_slots / max(explore, 1.0) * BELOW_ONE
     general = case is not None
+    truncate = options.truncate
     executed = general and options.executed
     episodic = general and mdp.episodic
     ragged = general and mdp.ragged
     tracing = general and trace.shape[0] > 0
 
-    # All zero at first; a zero in `best` stands for a tie.
-    q = np.zeros(lanes * states * width)
+    # A zero in `best` stands for a tie.
+    q = np.full(lanes * states * width, setting[INITIAL])
     best = np.zeros(lanes * states, dtype=np.int64)
-    tables = BonusTables(
-        np.zeros(lanes * states),
-        np.zeros(lanes * states * padded if options.matrix else ZERO),
-        padded,
-        states,
-        setting[ETA],
-        setting[GAMMA_SR],
-        setting[BETA],
-    )
+    norms = np.zeros(lanes * states)
+    psi = np.zeros(lanes * states * padded if options.matrix else ZERO)
+    rates = Rates(setting[ETA], setting[GAMMA_SR], setting[BETA], states, padded)
     if ragged:
         for row in range(lanes * states):
             for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
@@ -236,8 +203,9 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     a, b = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     c, w = np.empty(lanes, dtype=np.uint64), np.empty(lanes, dtype=np.uint64)
     open_streams(runs.seed, runs.keys[i], first_run, a, b, c, w)
-    draws = _new_draws(lanes)
-    x, y, z, x_greedy, x_slot, z_greedy, z_slot = draws
+    x, y, z = np.empty(lanes), np.empty(lanes), np.empty(lanes)
+    x_greedy, x_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
+    z_greedy, z_slot = np.empty(lanes, dtype=np.int64), np.empty(lanes, dtype=np.int64)
     state = np.empty(lanes, dtype=np.uint64)
     carried = np.full(lanes, -1, dtype=np.int64)
     age = np.zeros(lanes, dtype=np.int64)
@@ -245,7 +213,7 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
         state[lane] = start_state(mdp, draw(a, b, c, w, lane))
 
     for t in range(steps):
-        _draw_three((a, b, c, w), draws, explore, scale[0])
+        _draw_three(a, b, c, w, explore, scale[0], x, y, z, x_greedy, x_slot, z_greedy, z_slot)
         last = t == steps - 1
         for lane in range(lanes):
             # Behaviour: the action carried over, or epsilon-greedy at s.
@@ -285,11 +253,11 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
                 age[lane] += 1
                 ends = mdp.ends[cell]
                 limit = last or age[lane] == mdp.episode_limit
-            cut = ends or (limit and not options.truncate)
+            cut = ends or (limit and not truncate)
             keep = 0.0 if cut else 1.0
 
             # The bonus at s, after its own update and before q's.
-            intrinsic, norm = bonus_at(bonus, tables, base, s, s_next, keep)
+            intrinsic, norm = bonus_at(bonus, rates, norms, psi, row, next_row, s, s_next, keep)
 
             pair = row * width + U64(slot)
             old = q[pair]

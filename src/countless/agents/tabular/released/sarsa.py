@@ -20,6 +20,7 @@ from countless.agents.tabular.kernels.sarsa import (
     ETA,
     GAMMA,
     GAMMA_SR,
+    INITIAL,
     TWO_53,
 )
 from countless.agents.tabular.kernels.step import diverged
@@ -144,7 +145,7 @@ def released_sarsa(mdp, options, setting, steps, draws, returns, trace):
     if start[0] < 0:
         start[0] = released_start(mdp, python, 0)
     for run in range(len(returns)):
-        q = np.zeros((states, width))
+        q = np.full((states, width), setting[INITIAL])
         size = states if bonus else 0
         psi = np.zeros((size, size))
         s = start[0]

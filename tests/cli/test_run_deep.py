@@ -5,20 +5,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-import torch
-from countless.runs.deep import Status, make_job, read_episodes, run_deep
 
 from countless.agents.dqn import checkpoint
-from countless.cli import deep
 from countless.cli.main import main
+from countless.core.errors import install_hint
+from countless.runs.store import Store
+from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, wait_for
 
-TINY = {
-    "width": 0.0625, "history": 2, "replay": 500, "warmup": 30, "target_period": 40,
-    "epsilon_steps": 100, "max_frames": 150, "batch": 8,
-}  # fmt: skip
 OPTIONS = [
     word for name, value in TINY.items() for word in (f"--{name.replace('_', '-')}", str(value))
 ]
@@ -40,18 +35,9 @@ def process(*argv):
     )  # fmt: skip
 
 
-def wait_for(condition, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert condition()
-
-
-def contents(folder):
-    """A checkpoint's bytes, but for zip files, which hold the time."""
-    state = checkpoint.read_state(folder / "checkpoint")
-    names = [name for name in state["files"] if not name.endswith(".npz")]
-    return {name: (folder / "checkpoint" / name).read_bytes() for name in names}
+def place(out, **more):
+    """The folder of the run in a store."""
+    return Store(out).place(deep_job(**more))
 
 
 def test_a_run_and_the_same_again(capsys, tmp_path):
@@ -60,12 +46,11 @@ def test_a_run_and_the_same_again(capsys, tmp_path):
     assert code == 0, err
     assert "dqn-mmc-sr in deepsea-5: 100 frames, variant paper" in out
     assert "mean of last 100" in out
-    folder = tmp_path / "dqn-mmc-sr" / "deepsea-5" / "seed-0"
+    folder = place(tmp_path)
+    assert str(folder) in out
     assert (folder / "finished.json").exists()
     stamps = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    code, out, _ = call(capsys, *arguments)
-    assert code == 0
-    assert "done before" in out
+    assert call(capsys, *arguments)[:2] == (0, out)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == stamps
 
 
@@ -73,14 +58,19 @@ def test_json_is_one_document(capsys, tmp_path):
     code, out, _ = call(capsys, *RUN, "--frames", "1e2", "-o", str(tmp_path), "--json")
     assert code == 0
     assert out.count("\n") == 1
-    (run,) = json.loads(out)["runs"]
-    assert (run["agent"], run["env"], run["seed"], run["frames"]) == (
+    content = json.loads(out)
+    (run,) = content["runs"]
+    assert (content["agent"], content["env"], run["seed"], content["frames"]) == (
         "dqn-mmc-sr", "deepsea-5", 0, 100,
     )  # fmt: skip
-    assert run["episodes"] == 20
-    assert run["config"]["width"] == 0.0625
-    assert run["config"]["beta"] == 0.05
+    assert set(run) >= {
+        "seed", "episodes", "performance", "last_scores", "steps_per_second", "features", "folder",
+    }  # fmt: skip
+    assert run["episodes"] == len(run["last_scores"]) == 20
+    assert content["config"]["width"] == 0.0625
+    assert content["config"]["beta"] == 0.05
     assert run["performance"] is not None
+    assert run["folder"] == str(place(tmp_path))
 
 
 def test_an_infinite_norm_survives_json(capsys, tmp_path):
@@ -88,7 +78,7 @@ def test_an_infinite_norm_survives_json(capsys, tmp_path):
     for _ in range(2):
         code, out, err = call(capsys, *arguments)
         assert code == 0, err
-        assert json.loads(out)["runs"][0]["config"]["norm"] == "inf"
+        assert json.loads(out)["config"]["norm"] == "inf"
 
 
 def test_the_ablations_and_variants_from_the_command_line(capsys, tmp_path):
@@ -104,33 +94,20 @@ def test_the_ablations_and_variants_from_the_command_line(capsys, tmp_path):
         folder = str(tmp_path / str(i))
         code, out, err = call(capsys, *RUN, *options, "--frames", "20", "-o", folder, "--json")
         assert code == 0, err
-        config = json.loads(out)["runs"][0]["config"]
+        config = json.loads(out)["config"]
         assert {name: config[name] for name in changed} == changed
 
 
-def test_without_a_folder_other_settings_have_their_own(capsys, tmp_path, monkeypatch):
+def test_without_a_folder_runs_are_kept_in_results(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    short = ["run", "dqn-mmc-sr", "deepsea-5", "--scale", "smoke", "--frames", "20"]
-    for options, name in (
-        ([], "dqn-mmc-sr"),
-        (["--norm", "2"], "dqn-mmc-sr-norm=2"),
-        (["--bonus", "off", "--norm", "2"], "dqn-mmc-sr-bonus=off-norm=2"),
-    ):
+    short = ["run", "dqn-mmc-sr", "deepsea-5", "--scale", "smoke", "--frames", "20", "--json"]
+    folders = set()
+    for options in ([], ["--norm", "2"], ["--bonus", "off"]):
         code, out, err = call(capsys, *short, *options)
         assert code == 0, err
-        assert f"results/deep/smoke/{name}/deepsea-5/seed-0" in out
-
-
-@pytest.mark.parametrize(
-    ("frames", "told"), [(3_736, "3,736 frames"), (12_345_678, "12.3M frames")]
-)
-def test_how_a_run_stands_fits_a_narrow_terminal(frames, told):
-    job = make_job("dqn-mmc-sr", "deepsea-5", device="cpu", parameters=TINY)
-    status = Status(job, 30, frames, 862.4, 6_240, -0.005873, 0.1, 0.3456)
-    words = deep._words(status, 30, narrow=True)
-    assert words == f"{told} 862/s 6240 ep. mean -0.00587 ε 0.10 bonus 0.35"
-    assert len(f"seed 0  12% {words} 06:33") <= 80
-    assert f"{frames:,} frames" in deep._words(status, 30)
+        folders.add(json.loads(out)["runs"][0]["folder"])
+    assert len(folders) == 3  # other settings are other jobs
+    assert all(f.startswith("results/dqn-mmc-sr-deepsea-5-seed-0-") for f in folders)
 
 
 def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
@@ -161,8 +138,7 @@ def test_more_frames_go_on(capsys, tmp_path):
     out = str(tmp_path)
     assert call(capsys, *RUN, "--frames", "60", "-o", out)[0] == 0
     assert call(capsys, *RUN, "--frames", "90", "-o", out)[0] == 0
-    folder = tmp_path / "dqn-mmc-sr" / "deepsea-5" / "seed-0"
-    assert len(read_episodes(folder)) == 18
+    assert len(episodes(place(tmp_path))) == 18
 
 
 @pytest.mark.parametrize(
@@ -173,27 +149,33 @@ def test_more_frames_go_on(capsys, tmp_path):
         (["dqn", "deepsea-x"], "needs a size"),
         (["dqn", "Pendulum-v1"], "actions must be discrete"),
         (["dqn-mcc", "Freeway"], "unknown agent 'dqn-mcc'; did you mean 'dqn-mmc'"),
-        (["dqn", "Freeway", "--runs", "3"], "dqn is a deep agent: give --frames and --seeds"),
-        (["dqn", "Freeway", "--steps", "3"], "dqn is a deep agent: give --frames and --seeds"),
-        (["dqn", "Freeway", "--rng", "authors"], "--rng authors is for tabular agents"),
+        (
+            ["dqn", "Freeway", "--runs", "3"],
+            "dqn is a deep agent: it takes --seeds, --frames, --scale",
+        ),
+        (["dqn", "Freeway", "--steps", "3"], "--seed, not --steps"),
+        (["dqn", "Freeway", "--rng", "authors"], "--seed, not --rng"),
         (["dqn", "Freeway", "--device", "cuda:77"], "there is no device 'cuda:77' here"),
         (["dqn", "Freeway", "--device", "abacus"], "there is no device 'abacus' here"),
-        (["dqn", "Freeway", "--precision", "float8"], "precision must be one of"),
+        (["dqn", "Freeway", "--precision", "float8"], "--precision must be one of"),
         (["dqn", "Freeway", "--replay", "1e15"], "a replay of 1,000,000,000,000,000 frames needs"),
-        (["dqn", "Freeway", "--replay", "7"], "replay must lie in [8, inf), not 7"),
-        (["dqn", "Freeway", "--frames", "0"], "frames must be at least 1, not 0"),
+        (["dqn", "Freeway", "--replay", "7"], "--replay must lie in [8, inf), not 7"),
+        (["dqn", "Freeway", "--frames", "0"], "--frames must be a whole number from 1"),
         (["dqn", "Freeway", "--frames", "1.5"], "argument --frames: invalid number value"),
-        (["dqn", "Freeway", "--seed", "-1"], "seed must be a whole number"),
+        (["dqn", "Freeway", "--seed", "-1"], "--seed must be a whole number"),
         (["dqn", "Freeway", "--seeds", "1", "1"], "--seeds names a seed twice"),
         (["dqn", "Freeway", "--seed", "1", "--seeds", "2"], "give --seed or --seeds, not both"),
-        (["sarsa", "riverswim", "--scale", "smoke"], "--scale is for deep agents"),
-        (["dqn", "Freeway", "--threads", "0"], "threads must be a whole number from 1, not 0"),
-        (["dqn", "Freeway", "--scale", "huge"], "scale must be one of smoke, laptop, paper"),
-        (["dqn", "Freeway", "--variant", "ours"], "variant must be one of paper, authors"),
-        (["dqn", "Freeway", "--alpha", "0.1"], "dqn has no parameter 'alpha'"),
-        (["dqn", "Freeway", "--gamma", "1"], "gamma must lie in [0, 1), not 1"),
+        (
+            ["sarsa", "riverswim", "--scale", "smoke"],
+            "sarsa is a tabular agent: it takes --runs, --steps, --rng, --seed, not --scale",
+        ),
+        (["dqn", "Freeway", "--threads", "0"], "--threads must be a whole number from 1"),
+        (["dqn", "Freeway", "--scale", "huge"], "--scale must be one of smoke, laptop, paper"),
+        (["dqn", "Freeway", "--variant", "ours"], "--variant must be one of paper, authors"),
+        (["dqn", "Freeway", "--alpha", "0.1"], "dqn has no parameter --alpha"),
+        (["dqn", "Freeway", "--gamma", "1"], "--gamma must lie in [0, 1), not 1"),
         (["dqn-mmc-sr", "Freeway", "--sr", "off"], "the bonus of the SR needs the SR"),
-        (["dqn", "Freeway", "--network", "tiny"], "network must be one of auto, auto-nature, oh"),
+        (["dqn", "Freeway", "--network", "tiny"], "--network must be one of auto, auto-nature, oh"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monkeypatch):
@@ -214,19 +196,10 @@ def test_a_device_that_is_not_there(capsys, tmp_path, monkeypatch):
     assert "there is no device 'cuda' here; there is cpu" in err
 
 
-def test_another_configuration_is_named(capsys, tmp_path):
-    out = str(tmp_path)
-    assert call(capsys, *RUN, "--frames", "20", "-o", out)[0] == 0
-    code, _, err = call(capsys, *RUN, "--frames", "40", "--beta", "0.5", "-o", out)
-    assert code == 2
-    assert "holds a run of another configuration (beta 0.05, now 0.5)" in err
-    assert err.count("\n") == 1
-
-
 def test_a_corrupted_checkpoint(capsys, tmp_path):
     out = str(tmp_path)
     assert call(capsys, *RUN, "--frames", "20", "-o", out)[0] == 0
-    (tmp_path / "dqn-mmc-sr/deepsea-5/seed-0/checkpoint/replay.flags.npy").write_bytes(b"")
+    (place(tmp_path) / "checkpoint" / "replay.flags.npy").write_bytes(b"")
     code, _, err = call(capsys, *RUN, "--frames", "40", "-o", out)
     assert code == 2
     assert "replay.flags.npy has changed since it was written" in err
@@ -254,7 +227,7 @@ def test_missing_packages_are_named(capsys, monkeypatch):
     )
     code, _, err = call(capsys, "run", "dqn", "Freeway")
     assert code == 2
-    assert "deep agents need ale_py, which is not installed: pip install 'countless[deep]'" in err
+    assert f"deep agents need ale_py, which is not installed: {install_hint('deep')}" in err
 
 
 STOPPED = [*RUN, "--frames", "3000"]
@@ -262,16 +235,14 @@ STOPPED = [*RUN, "--frames", "3000"]
 
 @pytest.fixture(scope="module")
 def never_stopped(tmp_path_factory):
-    job = make_job("dqn-mmc-sr", "deepsea-5", frames=3000, device="cpu", parameters=TINY)
-    torch.set_num_threads(1)
-    return run_deep(job, tmp_path_factory.mktemp("whole"))
+    return execute(deep_job(frames=3000), tmp_path_factory.mktemp("whole"))
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
 def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, number, expected):
-    folder = tmp_path / "dqn-mmc-sr" / "deepsea-5" / "seed-0"
+    folder = place(tmp_path)
     running = process(*STOPPED, "-o", str(tmp_path))
-    wait_for(lambda: read_episodes(folder))
+    wait_for(lambda: episodes(folder))
     os.kill(running.pid, number)
     out, err = running.communicate(timeout=60)
     assert running.returncode == expected, err
@@ -282,8 +253,9 @@ def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, n
     assert not (folder / "finished.json").exists()
     code, _, err = call(capsys, *STOPPED, "-o", str(tmp_path))
     assert code == 0, err
-    assert read_episodes(folder) == never_stopped.episodes
-    assert contents(folder) == contents(never_stopped.folder)
+    assert episodes(folder) == episodes(never_stopped.folder)
+    assert Store(tmp_path).find(deep_job(frames=3000)).records.equals(never_stopped.records)
+    assert checkpoint_bytes(folder) == checkpoint_bytes(never_stopped.folder)
 
 
 def test_several_seeds_are_single_runs_at_once(tmp_path, capsys):
@@ -295,19 +267,16 @@ def test_several_seeds_are_single_runs_at_once(tmp_path, capsys):
     for seed in (0, 1):
         code, _, err = call(capsys, *arguments, "--seed", str(seed), "-o", str(tmp_path / "single"))
         assert code == 0, err
-        one, same = (
-            tmp_path / name / "dqn-mmc-sr" / "deepsea-5" / f"seed-{seed}"
-            for name in ("both", "single")
-        )
-        assert read_episodes(one) == read_episodes(same)
-        assert contents(one) == contents(same)
+        one, same = (place(tmp_path / name, seed=seed) for name in ("both", "single"))
+        assert episodes(one) == episodes(same)
+        assert checkpoint_bytes(one) == checkpoint_bytes(same)
 
 
 def test_a_signal_to_all_processes_of_several_seeds(tmp_path):
     arguments = [*RUN, "--frames", "1e7", "--seeds", "0", "1", "-o", str(tmp_path)]
     running = process(*arguments)
-    folders = [tmp_path / "dqn-mmc-sr" / "deepsea-5" / f"seed-{seed}" for seed in (0, 1)]
-    wait_for(lambda: all(read_episodes(folder) for folder in folders))
+    folders = [place(tmp_path, seed=seed) for seed in (0, 1)]
+    wait_for(lambda: all(episodes(folder) for folder in folders))
     os.killpg(running.pid, signal.SIGTERM)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 75, err
@@ -316,16 +285,31 @@ def test_a_signal_to_all_processes_of_several_seeds(tmp_path):
         assert checkpoint.read_state(folder / "checkpoint")["counters"]["step"] > 0
 
 
-def test_bad_input_of_a_seed_among_several(tmp_path, capsys):
-    assert call(capsys, *RUN, "--frames", "20", "--seed", "1", "-o", str(tmp_path))[0] == 0
-    changed = [*RUN, "--frames", "40", "--beta", "0.5", "--seeds", "0", "1", "-o", str(tmp_path)]
-    running = process(*changed)
+def test_bad_input_of_a_seed_among_several(tmp_path):
+    assert main([*RUN, "--frames", "20", "--seed", "1", "-o", str(tmp_path)]) == 0
+    (place(tmp_path, seed=1) / "job.json").write_text("{")
+    running = process(*RUN, "--frames", "40", "--seeds", "0", "1", "-o", str(tmp_path))
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")
-    assert "seed-1 holds a run of another" in err
-    assert "another configuration (beta 0.05, now 0.5)" in err
-    assert "Traceback" not in err
-    assert not (tmp_path / "dqn-mmc-sr/deepsea-5/seed-0").exists()  # nothing was begun
+    assert "job.json is damaged" in err
+    assert err.count("\n") == 1
+    assert not place(tmp_path, seed=0).exists()  # nothing was begun
+
+
+def test_status_and_report_of_deep_runs(tmp_path, capsys):
+    out = str(tmp_path / "store")
+    for seed in ("0", "1"):
+        assert call(capsys, *RUN, "--frames", "60", "--seed", seed, "-o", out)[0] == 0
+    (place(tmp_path / "store", seed=1) / "finished.json").unlink()
+    code, printed, _ = call(capsys, "status", out, "--json")
+    jobs = {job["seed"]: job for job in json.loads(printed)["jobs"]}
+    assert (jobs[0]["state"], jobs[0]["done"], jobs[0]["of"]) == ("finished", 60, 60)
+    assert (jobs[1]["state"], jobs[1]["done"], jobs[1]["unit"]) == ("partial", 60, "frames")
+    code, printed, _ = call(capsys, "report", out, "-o", str(tmp_path / "report"), "--json")
+    assert (code, json.loads(printed)["sections"]) == (0, ["runs-deepsea-5"])
+    html = (tmp_path / "report" / "report.html").read_text()
+    assert "dqn-mmc-sr" in html
+    assert "60 frames" in html
 
 
 def test_help_tells_of_deep_agents(capsys):

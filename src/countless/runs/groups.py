@@ -1,0 +1,177 @@
+"""Runs that belong together: one agent with one configuration in one environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.analysis.statistics import Summary, summarise
+from countless.runs.store import StoredJob
+
+LAST = 100  # a deep run's return is the mean over its last 100 episodes
+CURVE_POINTS = 50
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Return against steps or frames: one row per run, one column per point; NaN where unknown."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    unit: str  # "steps" or "frames"
+
+
+@dataclass(frozen=True)
+class Group:
+    """All runs of one agent with one configuration in one environment."""
+
+    engine: str
+    agent: str
+    env: str
+    config: dict[str, Any] = field(repr=False)
+    budget: dict[str, Any]
+    returns: NDArray[np.float64] = field(repr=False)  # one per run, NaN where no episode ended
+    jobs: tuple[StoredJob, ...] = field(repr=False)
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """Of the returns that are known; None where there is none."""
+        known = self.returns[np.isfinite(self.returns)]
+        return summarise(known) if len(known) else None
+
+    @property
+    def length(self) -> str:
+        """How long a run is: "5,000 steps", "1,000,000 frames"."""
+        unit = "steps" if self.engine == "tabular" else "frames"
+        return f"{self.budget.get(unit, 0):,} {unit}"
+
+    @cached_property
+    def curve(self) -> Curve | None:
+        """The learning curves of its runs, if they were kept."""
+        if self.engine == "tabular":
+            return _tabular_curve(self.jobs[0])
+        return _episode_curve(self.jobs, int(self.budget["frames"]))
+
+
+def groups_of(jobs: Sequence[StoredJob]) -> list[Group]:
+    """Jobs by what they ran: the seeds of a deep agent together, the settings of a sweep apart."""
+    groups = []
+    seeds: dict[str, list[StoredJob]] = {}
+    for job in jobs:
+        if job.about.get("engine") == "tabular" and job.records is not None:
+            groups += _tabular_groups(job)
+        elif job.about.get("engine") == "dqn" and job.records is not None:
+            identity = dict(job.about["identity"]) | {"frames": _frames(job)}
+            identity.pop("seed")
+            seeds.setdefault(json.dumps(identity, sort_keys=True), []).append(job)
+    return groups + [_deep_group(jobs) for jobs in seeds.values()]
+
+
+def _frames(job: StoredJob) -> int:
+    """What the job was asked for; a partial one may have less."""
+    return int(job.about["budget"]["frames"])
+
+
+def _tabular_groups(job: StoredJob) -> list[Group]:
+    records, about = job.records, job.about
+    assert records is not None
+    settings = records["setting"].to_numpy()
+    returns = records["return"].to_numpy()
+    order = np.argsort(settings, kind="stable")
+    cuts = np.searchsorted(settings[order], np.arange(len(about["identity"]["settings"]) + 1))
+    budget = dict(about["budget"]) | {"rng": about["identity"]["rng"]}
+    return [
+        Group("tabular", about["agent"], about["env"], config, budget, returns[order[low:high]], (job,))
+        for config, low, high in zip(
+            about["identity"]["settings"], cuts[:-1], cuts[1:], strict=True
+        )
+    ]  # fmt: skip
+
+
+def _deep_group(jobs: list[StoredJob]) -> Group:
+    about = jobs[0].about
+    returns = np.array([performance(job) for job in jobs])
+    config = dict(about["identity"]["config"])
+    budget = {"frames": _frames(jobs[0])}
+    return Group("dqn", about["agent"], about["env"], config, budget, returns, tuple(jobs))
+
+
+def performance(job: StoredJob) -> float:
+    """The mean return of the last 100 episodes; NaN before the first one ends."""
+    scores = job.records["return"].to_numpy() if job.records is not None else np.empty(0)
+    return float(scores[-LAST:].mean()) if len(scores) else float("nan")
+
+
+def _tabular_curve(job: StoredJob) -> Curve | None:
+    if job.curves is None:
+        return None
+    steps, values = job.curves["step"].to_numpy(), job.curves["return"].to_numpy()
+    x = np.unique(steps)
+    return Curve(x.astype(np.float64), values.reshape(-1, len(x)), "steps")
+
+
+def _episode_curve(jobs: Sequence[StoredJob], frames: int) -> Curve:
+    """The mean return of the episodes that ended in each fiftieth of the budget."""
+    edges = np.linspace(0, frames, CURVE_POINTS + 1)
+    y = np.full((len(jobs), CURVE_POINTS), np.nan)
+    for row, job in zip(y, jobs, strict=True):
+        if job.records is None:
+            continue
+        when, scores = job.records["frames"].to_numpy(), job.records["return"].to_numpy()
+        bins = np.clip(np.searchsorted(edges, when, side="left") - 1, 0, CURVE_POINTS - 1)
+        for k in np.unique(bins):
+            row[k] = scores[bins == k].mean()
+    return Curve(edges[1:], y, "frames")
+
+
+def speed(group: Group) -> float | None:
+    """Steps per second when the job was last executed; None where that is not known."""
+    finished = group.jobs[0].finished or {}
+    if group.engine == "dqn":
+        return finished.get("steps_per_second")
+    if not finished.get("simulated_seconds") or not finished.get("counts_steps", True):
+        return None
+    return float(finished["simulated_steps"] / finished["simulated_seconds"])
+
+
+def varying_parameters(groups: Sequence[Group]) -> list[str]:
+    """The parameters in which groups differ, in their order."""
+    configs = [group.config for group in groups]
+    names = dict.fromkeys(name for config in configs for name in config)
+    return [name for name in names if len({str(config.get(name)) for config in configs}) > 1]
+
+
+def best_first(groups: Sequence[Group]) -> list[Group]:
+    """Groups by mean return; those without a return last."""
+    means = [-np.inf if group.summary is None else group.summary.mean for group in groups]
+    return [groups[i] for i in np.argsort(-np.array(means), kind="stable")]
+
+
+def label_groups(groups: Sequence[Group]) -> list[str]:
+    """For each group, the name that tells it from the others."""
+    envs = {group.env for group in groups}
+    labels = []
+    for group in groups:
+        alike = [other for other in groups if other.agent == group.agent]
+        varying = varying_parameters(alike)
+        parts = [f"{name} {short_value(group.config.get(name))}" for name in varying]
+        if len({other.length for other in alike}) > 1:
+            parts.append(group.length)
+        label = group.agent + (f" ({', '.join(parts)})" if parts else "")
+        labels.append(label + (f" in {group.env}" if len(envs) > 1 else ""))
+    return [
+        label
+        if labels.count(label) == 1
+        else f"{label}, seed {group.jobs[0].about['seed']}, job {group.jobs[0].about['id'][:4]}"
+        for label, group in zip(labels, groups, strict=True)
+    ]
+
+
+def short_value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
