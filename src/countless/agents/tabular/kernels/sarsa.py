@@ -138,7 +138,7 @@ def bonus_at(bonus, x, norm, psi, row, next_row, s, s_next, keep):
     return BONUSES[type(bonus)](bonus, x, norm, psi, row, next_row, s, s_next, keep)
 
 
-@overload(bonus_at, inline="always")
+@overload(bonus_at, jit_options={"forceinline": True, "error_model": "numpy"})
 def _choose_bonus(bonus, x, norm, psi, row, next_row, s, s_next, keep):
     return BONUSES[bonus.instance_class]
 
