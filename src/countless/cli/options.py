@@ -24,6 +24,7 @@ _THREADS = {
 
 def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
     """How much to run, and how: for the agent's kind, or for both where no agent is named."""
+    both = agent is None
     engine = None if agent is None else AGENTS[agent].engine
     parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
     parser.add_argument(
@@ -32,7 +33,7 @@ def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> No
         help=_THREADS[engine],
     )
     if engine != "dqn":
-        group = parser.add_argument_group("how much to run: tabular agents")
+        group = parser.add_argument_group("how much to run" + (": tabular agents" if both else ""))
         group.add_argument("--runs", type=int, help="independent runs (default: 100)")
         group.add_argument(
             "--steps", type=int, help="steps per run (default: the environment's limit, or 5,000)"
@@ -44,7 +45,8 @@ def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> No
             "released code, to the digit (default: countless)",
         )
     if engine != "tabular":
-        _add_deep_budget(parser.add_argument_group("how much to run: deep agents"))
+        title = "how much to run" + (": deep agents" if both else "")
+        _add_deep_budget(parser.add_argument_group(title))
 
 
 def _add_deep_budget(group: Any) -> None:
@@ -105,12 +107,14 @@ def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> Non
     if described:
         group = parser.add_argument_group(f"parameters of {agent or 'the tabular agents'}")
     for name, item in described.items():
-        also = ""
-        if name in deep_fields:
-            also = _of_deep_agents(item, deep_fields[name])
-        who = f" [{', '.join(takers[name])}]{also}"
-        default = item.metadata.get("rule", default_of(item))
-        _add_parameter(group, item, who if agent is None else _default(default))
+        if agent is not None:
+            _add_parameter(group, item, _default(item.metadata.get("rule", default_of(item))))
+            continue
+        other = deep_fields.get(name)
+        also = "" if other is None else _for_deep_agents(item, other)
+        known = item.metadata.get("choices")
+        shared = other is None or other.metadata.get("choices") == known
+        _add_parameter(group, item, f" [{', '.join(takers[name])}]{also}", show_choices=shared)
     if deep:
         group = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
         own = deep[0].defaults if agent is not None else {}
@@ -119,11 +123,11 @@ def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> Non
                 _add_parameter(group, item, _default(own.get(name, default_of(item))))
 
 
-def _of_deep_agents(item: Any, deep: Any) -> str:
+def _for_deep_agents(item: Any, deep: Any) -> str:
     """What the same option is for deep agents, where that is another thing."""
     if deep.metadata["help"] == item.metadata["help"]:
-        return "; also of deep agents"
-    return f"; of deep agents: {deep.metadata['help']}"
+        return "; also for deep agents"
+    return f"; for deep agents: {deep.metadata['help']}"
 
 
 def _default(value: float | str | bool | None) -> str:
@@ -141,15 +145,17 @@ def on_or_off(text: str) -> bool:
     return text == "on"
 
 
-def _add_parameter(group: Any, item: Any, note: str) -> None:
+def _add_parameter(group: Any, item: Any, note: str, show_choices: bool = True) -> None:
     known = item.metadata
     span = f"; {known['interval'].text}" if "interval" in known else ""
     kind: Any = str if isinstance(default_of(item), str) else float
     metavar = "P" if item.name == "norm" else item.name.upper().replace("_", "-")
     if "switch" in known:
         kind, metavar = on_or_off, "on|off"
-    if "choices" in known:
+    if "choices" in known and show_choices:
         metavar = "|".join(known["choices"])
+    elif "choices" in known:
+        span = f"; {'|'.join(known['choices'])}"
     group.add_argument(
         f"--{item.name.replace('_', '-')}",
         dest=f"parameter_{item.name}",

@@ -160,7 +160,7 @@ class ReplayConfig(_Group):
 class ExplorationConfig(_Group):
     """Epsilon-greedy acting."""
 
-    epsilon: float = real(0.1, "probability of a random action, once it has fallen", "[0, 1]")
+    epsilon: float = real(0.1, "final probability of a random action", "[0, 1]")
     epsilon_start: float = real(1.0, "epsilon at the first step", "[0, 1]")
     epsilon_steps: int = whole(1_000_000, "agent steps over which epsilon falls", "[1, inf)")
 
