@@ -35,6 +35,23 @@ def test_run_takes_objects_too():
     np.testing.assert_array_equal(by_name.returns, by_object.returns)
     with pytest.raises(BadInput, match="not both"):
         run(SarsaSR(), MDP, beta=1.0)
+    with pytest.raises(BadInput, match="sarsa-sr is a tabular agent"):
+        run(SarsaSR(), MDP, scale="smoke")
+    with pytest.raises(BadInput, match="an agent is a name"):
+        run(3, MDP)
+
+
+def test_wrong_types_are_bad_input():
+    with pytest.raises(BadInput, match="seeds must be a list of seeds, not 0"):
+        run("dqn", "deepsea-4", seeds=0)
+    with pytest.raises(BadInput, match="progress must be True or False"):
+        countless.run("sarsa", "riverswim", runs=1, progress="yes")
+    with pytest.raises(BadInput, match="an MDP is made from a name or a path, not 3"):
+        make_mdp(3)
+
+
+def test_an_mdp_shows_itself_in_one_line():
+    assert repr(MDP) == "MDP(riverswim: 6 states, 2 actions)"
 
 
 def test_the_public_names():
@@ -116,7 +133,7 @@ def test_bad_options(options, message, tmp_path):
         ({"seeds": [1, 1]}, "seeds names a seed twice: 1 1"),
         ({"seed": 1, "seeds": [2]}, "give seed or seeds, not both"),
         ({"frame": 9}, "did you mean 'frames'"),
-        ({"scale": "huge"}, "scale must be one of smoke, laptop, paper"),
+        ({"scale": "huge"}, "scale must be one of smoke, laptop, small, paper"),
         ({"device": "abacus"}, "there is no device 'abacus' here"),
         ({"beta": 0.1}, "beta changes nothing: bonus is off in this dqn"),
         ({"norm": 2}, "norm changes nothing: dqn has no SR"),

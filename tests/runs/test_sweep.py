@@ -64,7 +64,7 @@ def test_the_papers_grids():
     assert len(expand("sarsa", find_grid("sarsa", "paper"), {})) == 1500
     assert len(expand("sarsa-sr", find_grid("sarsa-sr", "paper"), {"norm": 2})) == 1500
     assert find_grid("sarsa", "paper")["alpha"][92] == 0.465
-    with pytest.raises(BadInput, match="there is no paper grid for random: give one with grid"):
+    with pytest.raises(BadInput, match="random has no grid: give one with grid"):
         find_grid("random", "paper")
     with naming_options(), pytest.raises(BadInput, match="give one with --grid"):
         find_grid("dqn", "default")
@@ -125,3 +125,41 @@ def test_grid_too_large():
     grid = {name: [i / 2000 + 0.0001 for i in range(1100)] for name in ("alpha", "epsilon")}
     with pytest.raises(BadInput, match="1,210,000 settings"):
         expand("sarsa", grid, {})
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"alpha": []}, "grid: alpha: must be a value or a list of values"),
+        ({"alpha": [[0.1]]}, "grid: alpha: must be a value or a list of values"),
+        ({"alpha": [0.1, 0.1]}, "grid: alpha: has a value twice"),
+        (5, "grid must be a mapping from parameters to lists of values"),
+    ],
+)
+def test_bad_grids_from_python(grid, message):
+    with pytest.raises(BadInput, match=message):
+        sweep("sarsa", "riverswim", grid=grid)
+
+
+def test_a_single_value_in_a_grid_is_fixed():
+    grid = {"alpha": 0.3, "epsilon": np.array([0.1, 0.2])}
+    result = sweep("sarsa", "riverswim", grid=grid, runs=2, steps=10)
+    assert [group.config["alpha"] for group in result.groups] == [0.3, 0.3]
+
+
+def test_a_sweep_takes_an_agent_by_name():
+    with pytest.raises(BadInput, match="by its name, not Sarsa"):
+        sweep(countless.make_agent("sarsa"), "riverswim")
+
+
+def test_errors_say_whether_the_grid_is_to_blame(tmp_path):
+    grid = tmp_path / "grid.toml"
+    grid.write_text("gamma_sr = [0.5, 7]\n")
+    options = {"grid": grid, "runs": 2}
+    with naming_options():
+        with pytest.raises(BadInput, match=r"grid\.toml: gamma_sr must lie"):
+            sweep("sarsa-sr", "riverswim", **options)
+        with pytest.raises(BadInput, match=r"^--epsilon must lie"):
+            sweep("sarsa-sr", "riverswim", epsilon=7, **options)
+        with pytest.raises(BadInput, match=r"^unknown environment"):
+            sweep("sarsa-sr", "rivrswim", **options)

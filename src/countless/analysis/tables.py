@@ -87,6 +87,15 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "run"), counted(2_000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def interval(ends: tuple[float, float]) -> str:
     """An interval, or a dash."""
     return "-" if math.isnan(ends[0]) else f"[{number(ends[0])}, {number(ends[1])}]"

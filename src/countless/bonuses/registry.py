@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from countless.bonuses.protocol import Bonus
-from countless.core.errors import BadInput, named, unknown_name
+from countless.core.errors import BadInput, named, unknown_name, unknown_parameter
 from countless.core.observations import KINDS, ObservationReader, as_reader
 from countless.core.seeding import check_seed
 
@@ -86,9 +86,7 @@ def make_parameters(kind: BonusKind, given: dict[str, Any]) -> Any:
     known = [item.name for item in fields(kind.parameters)]
     for key in given:
         if key not in known:
-            raise BadInput(
-                f"{kind.name} has no parameter {key!r}; its parameters: {', '.join(known)}"
-            )
+            raise unknown_parameter(kind.name, key, known)
     return kind.parameters(**given)
 
 

@@ -1,1 +1,1 @@
-"""The command line: countless list, run, sweep, reproduce, report, doctor."""
+"""The command line: one module per command."""

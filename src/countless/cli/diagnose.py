@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from countless.analysis.tables import Table, number
-from countless.bonuses.registry import bonus_kind
+from countless.bonuses.registry import bonus_kind, make_parameters
 from countless.cli.output import print_json, print_table, print_text
 from countless.core.bars import Bars
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, naming_options
 from countless.core.parameters import default_of
 from countless.experiments.diagnose import Diagnosis, diagnose, draw
 
@@ -56,7 +56,8 @@ def _or_none(value: float) -> float | None:
 
 def _parameters(bonus: str, settings: list[str]) -> dict[str, Any]:
     """NAME=VALUE pairs, each read as the parameter's default is: a number or a word."""
-    defaults = {item.name: default_of(item) for item in fields(bonus_kind(bonus).parameters)}
+    kind = bonus_kind(bonus)
+    defaults = {item.name: default_of(item) for item in fields(kind.parameters)}
     parameters: dict[str, Any] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -75,6 +76,8 @@ def _parameters(bonus: str, settings: list[str]) -> dict[str, Any]:
             parameters[name] = float(value)
         except ValueError:
             raise BadInput(f"{name} must be a number, not {value!r}") from None
+    with naming_options(False):  # --set names parameters, not options
+        make_parameters(kind, parameters)
     return parameters
 
 
@@ -91,10 +94,10 @@ def _table(diagnosis: Diagnosis) -> Table:
         f"{diagnosis.view}: {(visits > 0).sum()} of {len(visits)} states visited",
         ("state", "visits", "bonus"),
         rows,
-        note=f"rank correlation of bonus and rarity: {_told(diagnosis.over_states)} over the states "
-        f"at the end, {_told(diagnosis.over_walk)} along the walk (1: orders them as counts do)",
+        note=f"rank correlation of bonus and rarity: {_shown(diagnosis.over_states)} over the states "
+        f"at the end, {_shown(diagnosis.over_walk)} along the walk (1: orders them as counts do)",
     )
 
 
-def _told(correlation: float) -> str:
+def _shown(correlation: float) -> str:
     return "undefined (all the same)" if math.isnan(correlation) else f"{correlation:.3f}"

@@ -14,51 +14,63 @@ from countless.core.parameters import default_of
 if TYPE_CHECKING:
     from countless.runs.run import Budget
 
-RUNS = 100  # of a tabular agent, where nothing else is said
+_THREADS = {
+    "tabular": "cores to use; results do not depend on it (default: all)",
+    "dqn": "threads of a run; with another number sums may round differently (default: 1)",
+    None: "tabular agents: cores to use; results do not depend on it (default: all); deep agents: "
+    "threads of a run; with another number sums may round differently (default: 1)",
+}
 
 
 def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
     """How much to run, and how: for the agent's kind, or for both where no agent is named."""
+    both = agent is None
     engine = None if agent is None else AGENTS[agent].engine
-    parser.add_argument("--seed", type=int, help="of all random numbers (default: 0)")
+    parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
     parser.add_argument(
         "--threads",
         type=int,
-        help="tabular agents: default one per core, and no number depends on it; deep agents: "
-        "default 1, another number may round otherwise",
+        help=_THREADS[engine],
     )
     if engine != "dqn":
-        group = parser.add_argument_group("how much to run: tabular agents")
-        group.add_argument("--runs", type=int, help=f"independent runs (default: {RUNS})")
+        group = parser.add_argument_group("how much to run" + (": tabular agents" if both else ""))
+        group.add_argument("--runs", type=int, help="independent runs (default: 100)")
         group.add_argument(
-            "--steps", type=int, help="steps of a run (default: the environment's limit, or 5,000)"
+            "--steps", type=int, help="steps per run (default: the environment's limit, or 5,000)"
         )
         group.add_argument(
             "--rng",
             metavar="countless|authors",
-            help="one random stream per run, or the draws of the released code, to the digit "
-            "(default: countless)",
+            help="countless: one random stream per run; authors: the random draws of the paper's "
+            "released code, to the digit (default: countless)",
         )
     if engine != "tabular":
-        _add_deep_budget(parser.add_argument_group("how much to run: deep agents"))
+        title = "how much to run" + (": deep agents" if both else "")
+        _add_deep_budget(parser.add_argument_group(title))
 
 
 def _add_deep_budget(group: Any) -> None:
-    group.add_argument("--seeds", type=int, nargs="+", help="one run per seed, one core each")
-    group.add_argument("--frames", type=number, help="frames of a run (default: the scale's)")
+    group.add_argument(
+        "--seeds", type=int, nargs="+", metavar="SEED", help="one run per seed, one core each"
+    )
+    group.add_argument("--frames", type=number, help="frames per run (default: the scale's)")
     group.add_argument(
         "--scale",
         metavar="|".join(SCALES),
-        help="sizes, rates and frames that go together (default: paper)",
+        help="network size, learning rates and frames that go together: smoke takes a minute, laptop "
+        "plays a million frames, small suits small tasks, paper is the paper's (default: paper)",
     )
     group.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     group.add_argument(
         "--precision",
         metavar="float32|bfloat16",
-        help="bfloat16: mixed precision, other rounding; for hardware that has it (default: float32)",
+        help="bfloat16: mixed precision, which rounds differently; for hardware that has it "
+        "(default: float32)",
     )
     group.add_argument(
-        "--compile", action="store_true", help="torch.compile: slow to start, other rounding"
+        "--compile",
+        action="store_true",
+        help="use torch.compile: slow to start, rounds differently",
     )
 
 
@@ -95,18 +107,27 @@ def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> Non
     if described:
         group = parser.add_argument_group(f"parameters of {agent or 'the tabular agents'}")
     for name, item in described.items():
-        also = ""
-        if name in deep_fields:
-            also = f"; deep agents: {deep_fields[name].metadata['help']}"
-        who = f" [{', '.join(takers[name])}]{also}"
-        default = item.metadata.get("rule", default_of(item))
-        _add_parameter(group, item, who if agent is None else _default(default))
+        if agent is not None:
+            _add_parameter(group, item, _default(item.metadata.get("rule", default_of(item))))
+            continue
+        other = deep_fields.get(name)
+        also = "" if other is None else _for_deep_agents(item, other)
+        known = item.metadata.get("choices")
+        shared = other is None or other.metadata.get("choices") == known
+        _add_parameter(group, item, f" [{', '.join(takers[name])}]{also}", show_choices=shared)
     if deep:
         group = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
         own = deep[0].defaults if agent is not None else {}
         for name, item in deep_fields.items():
             if name not in described:
                 _add_parameter(group, item, _default(own.get(name, default_of(item))))
+
+
+def _for_deep_agents(item: Any, deep: Any) -> str:
+    """What the same option is for deep agents, where that is another thing."""
+    if deep.metadata["help"] == item.metadata["help"]:
+        return "; also for deep agents"
+    return f"; for deep agents: {deep.metadata['help']}"
 
 
 def _default(value: float | str | bool | None) -> str:
@@ -124,15 +145,17 @@ def on_or_off(text: str) -> bool:
     return text == "on"
 
 
-def _add_parameter(group: Any, item: Any, note: str) -> None:
+def _add_parameter(group: Any, item: Any, note: str, show_choices: bool = True) -> None:
     known = item.metadata
-    span = ""
-    if "choices" in known or "interval" in known:
-        span = "; " + ("|".join(known["choices"]) if "choices" in known else known["interval"].text)
+    span = f"; {known['interval'].text}" if "interval" in known else ""
     kind: Any = str if isinstance(default_of(item), str) else float
     metavar = "P" if item.name == "norm" else item.name.upper().replace("_", "-")
     if "switch" in known:
         kind, metavar = on_or_off, "on|off"
+    if "choices" in known and show_choices:
+        metavar = "|".join(known["choices"])
+    elif "choices" in known:
+        span = f"; {'|'.join(known['choices'])}"
     group.add_argument(
         f"--{item.name.replace('_', '-')}",
         dest=f"parameter_{item.name}",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from countless.agents.catalogue import agent_entry, choose_parameters
-from countless.analysis.tables import Cell, Table, interval, number
+from countless.analysis.tables import Cell, Table, counted, interval, number
 from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
@@ -45,10 +45,10 @@ def tabular_table(group: Group, sources: Mapping[str, str]) -> Table:
     ]
     if (steps_per_second := speed(group)) is not None:
         seconds = (group.jobs[0].finished or {})["simulated_seconds"]
-        rows.append(("time", f"{seconds:.2f} s, {steps_per_second / 1e6:.1f} million steps/s"))
+        rows.append(("time", f"{seconds:.2f} s, {steps_per_second:,.0f} steps/s"))
     title = (
         f"{group.agent} in {group.env}: undiscounted return of {group.length}, "
-        f"{summary.runs:,} runs, seed {about['seed']}, rng {about['identity']['rng']}"
+        f"{counted(summary.runs, 'run')}, seed {about['seed']}, rng {about['identity']['rng']}"
     )
     kept = "" if group.jobs[0].folder is None else f"\nkept in {group.jobs[0].folder}"
     return Table(title, ("", "return"), tuple(rows), note=_parameters(group, sources) + kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from countless.analysis.tables import Cell, Table
+from countless.analysis.tables import Cell, Table, counted
 from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
@@ -46,9 +46,9 @@ def sweep_table(result: Result, top: int) -> Table:
         rows.append((rank, *cells, *statistics))
     first = ranked[0]
     title = (
-        f"{first.agent} in {first.env}: the best {len(rows)} of {len(ranked):,} settings, "
-        f"{len(first.returns):,} runs each of {first.length}"
+        f"{first.agent} in {first.env}: the best {len(rows)} of {counted(len(ranked), 'setting')}, "
+        f"{counted(len(first.returns), 'run')} each of {first.length}"
     )
     headings = [SYMBOLS.get(name, name) for name in varying]
-    note = f"All settings: {result.folders[0].parent} ({result.seconds:,.1f} s of work)"
+    note = f"All settings are kept in {result.folders[0].parent} ({result.seconds:,.1f} s of work)."
     return Table(title, ("rank", *headings, "mean", "SD", "median"), tuple(rows), note=note)

@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from countless.core.errors import BadInput
 from countless.core.progress import Reporter, Task
 
 DELAY = 2.0  # seconds before a bar appears: what is quicker needs none
@@ -117,4 +118,6 @@ def reporter_for(progress: bool | Reporter) -> Reporter:
 
     if isinstance(progress, bool):
         return Bars() if progress else SILENT
+    if not hasattr(progress, "task"):
+        raise BadInput(f"progress must be True or False, or a Reporter, not {progress!r}")
     return progress

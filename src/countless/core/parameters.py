@@ -167,11 +167,11 @@ def settings_label(*names: str, settings: Mapping[str, Any]) -> str:
     >>> settings_label("dqn-mmc-sr", settings={"norm": 2.0, "bonus": "off"})
     'dqn-mmc-sr-bonus=off-norm=2'
     """
-    told = [
+    shown = [
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in sorted(settings.items())
     ]
-    label = "-".join((*names, *told)).replace("/", "-").replace(":", "-")
+    label = "-".join((*names, *shown)).replace("/", "-").replace(":", "-")
     if len(label) <= LONGEST:
         return label
     return f"{label[:LONGEST]}-{zlib.crc32(label.encode()):08x}"

@@ -1,8 +1,8 @@
 """The substochastic successor representation (Definition 3.1), kept up to date row by row.
 
 From counts n(s, s'), P~(s, s') = n(s, s') / (n(s) + 1) and Psi~ = (I - gamma P~)^-1. A visit changes
-one row of P~, so Psi~ changes by a matrix of rank one (Sherman & Morrison 1950): O(|S|^2) a visit
-where a fresh inverse takes O(|S|^3).
+one row of P~, so Psi~ changes by a matrix of rank one (Sherman & Morrison 1950): O(|S|^2) per
+visit, where a fresh inverse takes O(|S|^3).
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def shrink(screen: Frame, rounding: str = "rounded") -> Frame:
 
 @lru_cache(maxsize=1)
 def _rom_ids() -> dict[str, str]:
-    """FrameEnv names as people write them -> ALE's."""
+    """Game names as people write them -> ALE's."""
     from ale_py import roms
 
     return {

@@ -51,7 +51,7 @@ DOMAINS: tuple[Domain, ...] = (
 )
 
 OTHER_FORMS = (
-    "or a path to an .mdp file, or a Gymnasium id with a model (FrozenLake-v1); deep agents also "
+    "Also a path to an .mdp file or a Gymnasium id with a model (FrozenLake-v1); deep agents also "
     "play Atari games by name (MontezumaRevenge) and any Gymnasium id with discrete actions"
 )
 
@@ -92,7 +92,7 @@ def as_mdp(env: Any) -> MDP:
     )
 
 
-def make_mdp(name: str) -> MDP:
+def make_mdp(name: str | Path) -> MDP:
     """The MDP that `name` stands for.
 
     Parameters
@@ -106,7 +106,10 @@ def make_mdp(name: str) -> MDP:
     >>> make_mdp("deepsea-10").n_states
     101
     """
-    return read_mdp(Path(name)) if name.endswith(".mdp") else _make_named(name)
+    if not isinstance(name, str | Path):
+        raise BadInput(f"an MDP is made from a name or a path, not {name!r}")
+    text = str(name)
+    return read_mdp(Path(text)) if text.endswith(".mdp") else _make_named(text)
 
 
 @lru_cache(maxsize=32)

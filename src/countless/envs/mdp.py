@@ -39,6 +39,9 @@ class MDP:
     episode_limit: int | None = None
     layout: NDArray[np.int64] | None = None
 
+    def __repr__(self) -> str:
+        return f"MDP({self.name}: {self.n_states} states, {self.n_actions} actions)"
+
     @property
     def n_states(self) -> int:
         return len(self.start)

@@ -69,7 +69,7 @@ def policy_values(mdp: MDP, policy: Array, gamma: float) -> Array:
 
 
 def _backup(mdp: MDP, values: Array, gamma: float, after_end: float) -> Array:
-    """One Bellman backup, a value a (state, action) pair; an ended episode is worth `after_end`."""
+    """One Bellman backup, one value per (state, action) pair; an ended episode is worth `after_end`."""
     future = np.where(mdp.terminated, after_end, values[mdp.next_state])
     return np.add.reduceat(mdp.probability * (mdp.reward + gamma * future), mdp.pair_offsets[:-1])
 

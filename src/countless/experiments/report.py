@@ -106,7 +106,7 @@ def provenance_lines(made: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def runs_table(env: str, groups: Sequence[Group]) -> Table:
+def runs_table(groups: Sequence[Group]) -> Table:
     """One row per agent and setting, the best first."""
     rows: list[tuple[Cell, ...]] = []
     ranked = best_first(groups)
@@ -126,12 +126,12 @@ def runs_table(env: str, groups: Sequence[Group]) -> Table:
     )
     if len(ranked) > len(rows):
         note += f" The best {len(rows)} of {len(ranked):,} settings are shown."
-    return Table(f"Runs in {env}", columns, tuple(rows), labels=2, note=note)
+    return Table("Returns, the best first", columns, tuple(rows), labels=2, note=note)
 
 
 def _runs_html(anchor: str, env: str, groups: Sequence[Group], folder: Path) -> str:
     parts = [f'<section id="{escape(anchor)}"><h2>Runs in {escape(env)}</h2>']
-    parts.append(table_html(runs_table(env, groups)))
+    parts.append(table_html(runs_table(groups)))
     stem = folder / "".join(c if c.isalnum() else "-" for c in env)
     best = best_first(groups)[:MOST_CURVES]
     drawn = _draw(stem, [group for group in best if group.curve is not None])

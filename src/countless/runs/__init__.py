@@ -1,1 +1,1 @@
-"""Running things: one agent, a study of many settings, and where their records lie."""
+"""Jobs, the store that keeps them, and the engine that executes them; run and sweep."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.analysis.statistics import Summary
-from countless.analysis.tables import Cell, Table, interval, number
+from countless.analysis.tables import Cell, Table, counted, interval, number
 from countless.core.errors import BadInput
 from countless.runs.groups import (
     LAST,
@@ -48,7 +48,7 @@ class Result:
     >>> result.summary.runs
     10
     >>> result
-    Result(sarsa-sr in riverswim: 10 runs of 5,000 steps, mean return 877,366)
+    Result(sarsa-sr in riverswim: 10 runs of 5,000 steps, mean return 1,187,134)
     """
 
     def __init__(self, jobs: Sequence[StoredJob]) -> None:
@@ -62,9 +62,9 @@ class Result:
     def group(self) -> Group:
         """The only group."""
         if len(self.groups) != 1:
+            groups = counted(len(self.groups), "group")
             raise BadInput(
-                f"this result holds {len(self.groups)} groups of runs, not one: use .groups, "
-                ".ranking or .to_pandas()"
+                f"this result holds {groups} of runs, not one: use .groups, .ranking or .to_pandas()"
             )
         return self.groups[0]
 
@@ -142,9 +142,10 @@ class Result:
 
     def __repr__(self) -> str:
         if len(self.groups) != 1:
-            return f"Result({len(self.jobs)} jobs, {len(self.groups)} groups of runs)"
+            groups = counted(len(self.groups), "group")
+            return f"Result({counted(len(self.jobs), 'job')}, {groups} of runs)"
         group = self.group
-        runs = f"{len(group.returns):,} {'run' if len(group.returns) == 1 else 'runs'}"
+        runs = counted(len(group.returns), "run")
         mean = "no episode ended" if group.summary is None else (
             f"mean return {number(group.summary.mean)}"
         )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countless.agents.catalogue import agent_entry, make_agent
 from countless.agents.dqn.agents import SCALES, require_deep
+from countless.agents.tabular.agent import TabularAgent
 from countless.core.bars import reporter_for
 from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.parameters import check_choice, check_count
@@ -63,6 +64,8 @@ class Budget:
         """The seeds of a deep agent's runs."""
         if self.seeds is not None and self.seed is not None:
             raise BadInput(f"give {named('seed')} or {named('seeds')}, not both")
+        if not isinstance(self.seeds, Iterable | None) or isinstance(self.seeds, str):
+            raise BadInput(f"{named('seeds')} must be a list of seeds, not {self.seeds!r}")
         seeds = [self.seed or 0] if self.seeds is None else list(self.seeds)
         if not seeds:
             raise BadInput(f"{named('seeds')} names no seed")
@@ -107,8 +110,8 @@ def run(
         The seed of all random numbers (0).
     seeds, frames, scale, device, precision, compile
         Deep agents: one run per seed, the frames of a run, and the sizes and rates that go with
-        them: "smoke" (a minute), "laptop", "paper", or "small" for small images and vectors; where
-        and how the network computes.
+        them: "smoke" (a minute), "laptop", "small" (small images and vectors) or "paper"
+        (the default); where and how the network computes.
     threads
         Tabular agents: default one per core, and no number depends on it. Deep agents: default 1;
         another number may round otherwise.
@@ -157,6 +160,12 @@ def jobs_of(
     if not isinstance(agent, str):
         if parameters:
             raise BadInput("give parameters with an agent's name, or an agent object, not both")
+        if not isinstance(agent, TabularAgent):
+            raise BadInput(
+                "an agent is a name of `countless list agents` or an agent from "
+                f"countless.make_agent, not {agent!r}"
+            )
+        budget.check(agent.name, "tabular")
         return [tabular_job((agent,), as_mdp(env), budget)]
     entry = agent_entry(agent)
     budget.check(agent, entry.engine)

@@ -98,7 +98,9 @@ def read_job(folder: Path) -> StoredJob:
 def stored_jobs(folder: Path) -> list[StoredJob]:
     """Every job below a folder, in the order of their paths."""
     if not folder.is_dir():
-        raise BadInput(f"there is no folder {folder}")
+        raise BadInput(
+            f"there is no folder {folder}; name one that `countless run`, `sweep` or `reproduce` made"
+        )
     return [read_job(path.parent) for path in sorted(folder.rglob("job.json"))]
 
 

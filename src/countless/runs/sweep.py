@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import product
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from countless.agents.catalogue import agent_entry, make_agent
 from countless.agents.tabular.agent import PAPER_SWEEP
-from countless.core.errors import BadInput, named, unknown_parameter
+from countless.core.errors import BadInput, named, naming_options, unknown_parameter
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
 from countless.runs.job import Job
@@ -74,30 +76,57 @@ def sweep_jobs(
     fixed: Mapping[str, Any],
 ) -> list[Job]:
     """The jobs of a sweep: one for a tabular agent, one per setting and seed for a deep agent."""
+    if not isinstance(agent, str):
+        raise BadInput(f"sweep takes an agent by its name, not {type(agent).__name__}")
     entry = agent_entry(agent)
     budget.check(agent, entry.engine)
     check_names(agent, fixed, "grid")
     origin = str(grid) if isinstance(grid, str | Path) else "grid"
     settings = expand(agent, find_grid(agent, grid), fixed, origin)
-    try:
+
+    def jobs(settings: Sequence[Mapping[str, Any]]) -> list[Job]:
         if entry.engine == "dqn":
             return deep_jobs(agent, env, budget, settings)
         mdp = as_mdp(env)
         agents = tuple(make_agent(agent, mdp, setting) for setting in settings)
+        return [tabular_job(agents, mdp, budget)]
+
+    try:
+        return jobs(settings)
+    except BadInput:
+        jobs([fixed])  # what is wrong without the grid too is not the grid's fault
+        with _found_in(origin):
+            return jobs(settings)
+
+
+@contextmanager
+def _found_in(origin: str) -> Iterator[None]:
+    """What goes wrong within is the grid's fault; a grid holds parameters, not options."""
+    try:
+        with naming_options(False):
+            yield
     except BadInput as error:
         raise BadInput(f"{origin}: {error}") from None
-    return [tabular_job(agents, mdp, budget)]
 
 
 def find_grid(agent: str, grid: Grid | Path | str) -> Grid:
     """A grid as it was given, by its name, or from a file."""
+    if isinstance(grid, Mapping):
+        return _checked(grid, "grid")
     if not isinstance(grid, str | Path):
-        return grid
+        raise BadInput(
+            f"{named('grid')} must be a mapping from parameters to lists of values, a TOML file, "
+            f'"paper" or "default", not {grid!r}'
+        )
     own = agent_entry(agent).grid
     if str(grid) not in ("paper", "default"):
         return read_grid(Path(grid))
-    if own is None or (str(grid) == "paper" and own.source != PAPER_SWEEP):
-        raise BadInput(f"there is no {grid} grid for {agent}: give one with {named('grid')}")
+    if own is None:
+        raise BadInput(f"{agent} has no grid: give one with {named('grid')}")
+    if str(grid) == "paper" and own.source != PAPER_SWEEP:
+        raise BadInput(
+            f"the paper has no grid for {agent}: leave {named('grid')} out for ours, or name a file"
+        )
     return own.values
 
 
@@ -116,13 +145,19 @@ def read_grid(path: Path) -> Grid:
         raise BadInput(f"{path}: is not a TOML file: {error}") from None
     if not content:
         raise BadInput(f"{path}: is empty; write one line per parameter: `alpha = [0.1, 0.25]`")
+    return _checked(content, str(path))
+
+
+def _checked(content: Mapping[str, Any], origin: str) -> Grid:
+    """A grid in which every parameter has a list of values, each once."""
     grid: dict[str, list[Value]] = {}
     for name, value in content.items():
-        values = value if isinstance(value, list) else [value]
-        if not values or not all(isinstance(v, int | float | str) for v in values):
-            raise BadInput(f"{path}: {name}: must be a value or a list of values, not {value!r}")
+        single = isinstance(value, str) or not isinstance(value, Iterable)
+        values = [value] if single else list(value)
+        if not values or not all(isinstance(v, Real | str) for v in values):
+            raise BadInput(f"{origin}: {name}: must be a value or a list of values, not {value!r}")
         if len(set(values)) < len(values):
-            raise BadInput(f"{path}: {name}: has a value twice")
+            raise BadInput(f"{origin}: {name}: has a value twice")
         grid[name] = values
     return grid
 
@@ -134,7 +169,8 @@ def expand(
     names = list(agent_entry(agent).parameters)
     for name in grid:
         if name not in names:
-            raise BadInput(f"{origin}: {unknown_parameter(agent, name, names)}")
+            with _found_in(origin):
+                raise unknown_parameter(agent, name, names)
     axes = {name: grid[name] for name in names if name in grid and name not in fixed}
     size = int(np.prod([len(values) for values in axes.values()], dtype=float))
     if size > MOST_SETTINGS:

@@ -40,26 +40,31 @@ class NetworkConfig(_Group):
 
     network: str = choice(
         "auto",
-        "layers; auto: oh for frames of 84 x 84, else small or mlp; auto-nature: nature for them",
+        "layers: oh or nature for frames of 84 x 84, small for small images, mlp for vectors; auto "
+        "chooses among oh, small and mlp, auto-nature among nature, small and mlp",
         NETWORKS,
     )
     width: float = real(1.0, "multiplies the number of channels and units", "(0, 4]")
-    history: int = whole(4, "frames in an observation", "[1, 16]")
+    history: int = whole(4, "frames per observation", "[1, 16]")
     input_scale: float = real(
-        1.0, "multiplies what the network sees; 0: the root of its number of inputs", "[0, inf)"
+        1.0, "factor on the inputs of the network; 0: the square root of their number", "[0, inf)"
     )
     normalise: bool = switch(True, "divide the features phi by their p-norm")
-    norm: float = real(1.0, "p of the norm of the SR in the bonus", "[1, inf]")
+    norm: float = real(
+        1.0, "p of the p-norm of the SR in the bonus, and of normalised features", "[1, inf]"
+    )
     sr: bool = switch(True, "learn the successor features")
     sr_input: str = choice(
-        "raw", "the features that the SR head reads: before or after that", ("raw", "normalised")
+        "raw",
+        "what the SR head reads: the features before or after they are normalised",
+        ("raw", "normalised"),
     )
     reconstruction: bool = switch(True, "learn to predict the next observation")
     decoder_channels: str = choice(
         "all", "channels that enter the last deconvolution", ("all", "one")
     )
     decoder_relu: bool = switch(True, "ReLU between deconvolutions")
-    factor_relu: bool = switch(False, "ReLU on the features before the product")
+    factor_relu: bool = switch(False, "ReLU on the features before the product with the action")
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,13 @@ class LossConfig(_Group):
     """The three losses and their weights."""
 
     gamma: float = real(0.99, "discount of the values", "[0, 1)")
-    tau: float = real(0.1, "weight of the Monte-Carlo return in the error", "[0, 1]")
-    td_loss: str = choice("huber", "how the mixed error is punished", ("huber", "square"))
+    tau: float = real(0.1, "weight of the Monte-Carlo return in the TD error", "[0, 1]")
+    td_loss: str = choice("huber", "loss of the mixed TD error", ("huber", "square"))
     w_td: float = real(1.0, "weight of the TD loss", "[0, inf)")
     w_sr: float = real(1000.0, "weight of the SR loss", "[0, inf)")
     w_reconstruction: float = real(0.001, "weight of the reconstruction loss", "[0, inf)")
     sr_target: str = choice(
-        "current", "whose features start the SR target: of S_t or S_t+1", ("current", "next")
+        "current", "the features in the SR target: those of S_t or of S_t+1", ("current", "next")
     )
     sr_terminal: str = choice(
         "stop", "after an episode psi stops, or continues at the start of the next",
@@ -88,7 +93,7 @@ class RewardConfig(_Group):
     bonus: str = word("sr", "the exploration bonus: sr, off, or one of `countless list bonuses`")
     beta: float = real(0.05, "scale of the exploration bonus", "[0, inf)")
     bonus_from: str = choice(
-        "collected", "when the bonus is evaluated: once, or again in each batch",
+        "collected", "when the bonus is evaluated: once when collected, or again in each sampled batch",
         ("collected", "sampled"),
     )  # fmt: skip
     bonus_form: str = choice(
@@ -100,10 +105,12 @@ class RewardConfig(_Group):
         "SD, times beta), or its limit", ("off", "mean", "standardise", "limit"),
     )  # fmt: skip
     bonus_limit: float = real(
-        1.0, "the most that beta times the bonus can be: psi may be zero", "(0, inf]"
+        1.0, "upper limit of beta times the bonus, also where psi is zero", "(0, inf]"
     )
-    bonus_batch: int = whole(32, "observations whose bonus is evaluated together", "[1, inf)")
-    warmup_bonus: bool = switch(False, "give the bonus to the warm-up's steps too")
+    bonus_batch: int = whole(
+        32, "observations whose bonus is evaluated in one forward pass", "[1, inf)"
+    )
+    warmup_bonus: bool = switch(False, "give the bonus to the steps of the warm-up too")
     clip_reward: bool = switch(True, "clip the game's reward to [-1, 1]")
     clip_total: bool = switch(False, "clip reward + bonus to [-1, 1] as well")
 
@@ -146,14 +153,16 @@ class LearningConfig(_Group):
         ("rmsprop", "adam"),
     )  # fmt: skip
     learning_rate: float = real(0.00025, "step size of the optimiser", "(0, inf)")
-    rms_decay: float = real(0.95, "RMSProp: decay of both its averages", "[0, 1)")
+    rms_decay: float = real(0.95, "RMSProp: decay of both running averages", "[0, 1)")
     rms_epsilon: float = real(
-        0.01, "RMSProp: under its root, for gradients summed over the batch", "(0, inf)"
+        0.01, "RMSProp: epsilon inside the root, for gradients summed over the batch", "(0, inf)"
     )
-    batch: int = whole(32, "transitions of an update", "[1, inf)")
-    update_period: int = whole(4, "agent steps from one update to the next", "[1, inf)")
-    target_period: int = whole(40_000, "agent steps from one target copy to the next", "[1, inf)")
-    initial_copy: bool = switch(True, "start with the target network equal to the network")
+    batch: int = whole(32, "transitions per update", "[1, inf)")
+    update_period: int = whole(4, "agent steps between updates", "[1, inf)")
+    target_period: int = whole(
+        40_000, "agent steps between copies to the target network", "[1, inf)"
+    )
+    initial_copy: bool = switch(True, "start with a target network that equals the network")
 
 
 @dataclass(frozen=True)
@@ -161,14 +170,18 @@ class ReplayConfig(_Group):
     """The replay memory and how it is filled at first."""
 
     replay: int = whole(1_000_000, "frames in the replay memory", "[8, inf)")
-    warmup: int = whole(50_000, "random steps before learning, not counted", "[1, inf)")
+    warmup: int = whole(
+        50_000,
+        "random steps before learning, counted neither as frames nor for epsilon",
+        "[1, inf)",
+    )
     warmup_end: str = choice(
         "goes-on",
-        "the episode open then goes on, or is reset behind its returns' back",
+        "the episode that is open when the warm-up ends: goes on, or is reset unknown to its returns",
         ("goes-on", "reset"),
     )
     stacks: str = choice(
-        "episode", "frames of an observation: of its episode only, or across as released",
+        "episode", "frames of an observation: of its episode only, or across episodes as released",
         ("episode", "released"),
     )  # fmt: skip
 
@@ -177,10 +190,8 @@ class ReplayConfig(_Group):
 class ExplorationConfig(_Group):
     """Epsilon-greedy acting."""
 
-    epsilon: float = real(
-        0.1, "probability of a random action; of deep agents, at the end", "[0, 1]"
-    )
-    epsilon_start: float = real(1.0, "epsilon of the first step", "[0, 1]")
+    epsilon: float = real(0.1, "final probability of a random action", "[0, 1]")
+    epsilon_start: float = real(1.0, "epsilon at the first step", "[0, 1]")
     epsilon_steps: int = whole(1_000_000, "agent steps over which epsilon falls", "[1, inf)")
 
 
@@ -189,23 +200,25 @@ class ProtocolConfig(_Group):
     """The environments and their rules."""
 
     envs: int = whole(1, "environments stepped together", "[1, 512]")
-    sticky: float = real(
-        0.25, "Atari: chance that the emulator repeats the last action, per frame", "[0, 1)"
-    )
-    frame_skip: int = whole(5, "Atari: emulator frames of an agent step", "[1, 60]")
+    sticky: float = real(0.25, "Atari: probability that a frame repeats the last action", "[0, 1)")
+    frame_skip: int = whole(5, "Atari: emulator frames per agent step", "[1, 60]")
     max_frames: int = whole(
         18_000,
-        "frames of an episode at most: the emulator's, or steps of a Gymnasium id",
+        "most frames per episode: of the emulator, or steps of a Gymnasium environment",
         "[1, inf)",
     )
     time_limit: str = choice(
-        "terminal", "the cap ends the values, or cuts the episode only", ("terminal", "truncation")
+        "terminal",
+        "an episode that reaches max_frames: as if terminal, or truncated and bootstrapped",
+        ("terminal", "truncation"),
     )
     resize: str = choice(
-        "rounded", "Atari: grey levels of the 84 x 84 area mean", ("rounded", "truncated")
+        "rounded",
+        "Atari: how the means over areas become grey levels of 84 x 84 pixels",
+        ("rounded", "truncated"),
     )
     past_end: str = choice(
-        "stop", "Atari: within a skip, act on after the game is over", ("stop", "act")
+        "stop", "Atari: when the game ends within a frame skip, stop or act on", ("stop", "act")
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from countless.core.errors import BadInput, named
 from countless.core.parameters import default_of, validate
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ class TabularAgent(ABC):
         """The compiled kernel for these settings, which differ only in real-valued parameters."""
 
     @classmethod
-    def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def released_script_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         """The same with the released code's own random draws, for agents that it contains."""
-        raise NotImplementedError
+        raise BadInput(f"{named('rng', 'authors')}: the released code has no {cls.name}")
 
 
 AnyAgent = TypeVar("AnyAgent", bound=TabularAgent)

@@ -36,7 +36,7 @@ class E3(TabularAgent):
         "or the discounted value of getting there",
         ("horizon", "discounted"),
     )
-    horizon: float = real(20.0, "steps of that horizon", "[1, inf)")
+    horizon: float = real(20.0, "steps of the horizon of `escape`", "[1, inf)")
     gamma: float = fields.gamma()
 
     @classmethod

@@ -49,9 +49,11 @@ class Essr(TabularAgent):
         "what is penalised: the norm of the SSR, its value from true counts, or nothing",
         ("ssr", "counts", "off"),
     )
-    pseudo_counts: bool | None = switch(None, "a pseudo-sample of every (s, a, s')")
+    pseudo_counts: bool | None = switch(None, "add one pseudo-sample of every (s, a, s')")
     bonus_at: str = choice(
-        "variant", "the state that the bonus belongs to", ("variant", "left", "entered")
+        "variant",
+        "the state whose norm is the bonus of a transition",
+        ("variant", "left", "entered"),
     )
     planner: str = choice(
         "variant",
@@ -105,7 +107,7 @@ class Essr(TabularAgent):
         )
 
     @classmethod
-    def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def released_script_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         from countless.agents.tabular.released.essr import released_essr
         from countless.agents.tabular.released_draws import released_kernel
         from countless.agents.tabular.task import check_matrix_fits

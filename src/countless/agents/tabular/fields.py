@@ -45,20 +45,22 @@ def known_after(default: float) -> Any:
 
 
 def reward_width(default: float) -> Any:
-    return real(default, "width of the reward interval (MBIE), the bonus (UCRL2, PSRL)", "[0, inf)")
+    return real(
+        default, "width of the reward intervals; of PSRL, SD of the sampled rewards", "[0, inf)"
+    )
 
 
 def time_limit() -> Any:
     return choice(
         "terminal",
-        "the last step of a run: cuts the bootstraps (terminal, the released code) or not "
+        "whether the last step of a run cuts the bootstraps (terminal, the released code) or not "
         "(truncation)",
         TIME_LIMITS,
     )
 
 
 def transition_width(default: float) -> Any:
-    return real(default, "width of the transition interval", "[0, inf)")
+    return real(default, "width of the transition intervals", "[0, inf)")
 
 
 def update() -> Any:

@@ -41,7 +41,7 @@ class Sarsa(SarsaAgent):
         return NoBonus()
 
     @classmethod
-    def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def released_script_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         from countless.agents.tabular.released_draws import released_sarsa_kernel
 
         first = agents[0]

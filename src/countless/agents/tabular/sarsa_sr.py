@@ -109,7 +109,7 @@ class SarsaSR(SarsaAgent):
         return self.norm != 1.0  # the l1-norm obeys a recursion of its own
 
     @classmethod
-    def replay_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+    def released_script_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         from countless.agents.tabular.released_draws import released_sarsa_kernel
         from countless.agents.tabular.task import check_matrix_fits
 

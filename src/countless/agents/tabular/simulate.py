@@ -60,7 +60,7 @@ def prepare_kernel(
             f"{named('rng', 'authors')} replays the released scripts, which have "
             f"{', '.join(able[:-1])} and {able[-1]}, not {kind.name}"
         )
-    return kind.replay_kernel(agents, make_task(agents, mdp, steps, seed))
+    return kind.released_script_kernel(agents, make_task(agents, mdp, steps, seed))
 
 
 def simulate(

@@ -1,4 +1,4 @@
-"""Context tree switching, one tree a pixel, as one compiled loop over pixels and frames.
+"""Context tree switching, one tree per pixel, as one compiled loop over pixels and frames.
 
 An inner node is a row of 20 int32: eight children (row of the child, 0 for none), eight counts of
 symbols, their total, one word of padding, and in the last two words the float64 share

@@ -1,0 +1,268 @@
+"""What can be written on the command line: one function per command."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from typing import NoReturn
+
+from countless.agents.catalogue import AGENTS
+from countless.cli.options import add_agent_options, add_budget_options, add_out
+from countless.core.errors import BadInput, unknown_name
+
+EPILOG = """\
+examples:
+  countless run sarsa-sr riverswim                      the paper's agent, the paper's parameters
+  countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100
+                                                        the paper's number, to the digit
+  countless sweep sarsa-sr sixarms --grid paper         all 1,500 settings of the paper's sweep
+  countless run dqn-mmc-sr MontezumaRevenge --seed 0    the paper's deep agent; resumes by itself
+  countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
+  countless report                                      one HTML page with all of it
+  countless diagnose sr-norm fourrooms                  the bonus against true visit counts
+
+exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
+(run the same command again to go on)
+"""
+
+# The names of `experiments.catalogue`, which is slow to import; a test compares the two.
+EXPERIMENTS = (
+    "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps",
+    "table3", "table4", "ablations", "deepsea", "tabular", "deep",
+)  # fmt: skip
+
+_KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with one-line errors."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong is not None:
+            known = [name.strip(" '") for name in wrong[2].split(",")]
+            what = "command" if self.prog == "countless" else "list"
+            raise unknown_name(what, wrong[1], known)
+        wrong = re.fullmatch(r"argument (?:-o/)?(\S+): invalid (\w+) value: (.*)", message)
+        if wrong is not None and wrong[2] in _KINDS:
+            raise BadInput(f"{wrong[1]} must be {_KINDS[wrong[2]]}, not {wrong[3]}")
+        message = re.sub(r"^argument (\S+): must be", r"\1 must be", message)
+        raise BadInput(f"{message} (see {self.prog} --help)")
+
+
+class _Commands:
+    """The commands of a parser, each with what all of them take."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._subparsers = parser.add_subparsers(
+            dest="command", metavar="COMMAND", parser_class=_Parser
+        )
+
+    def add(self, name: str, text: str, epilog: str | None = None) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = self._subparsers.add_parser(
+            name,
+            help=text,
+            description=text[0].upper() + text[1:] + ".",
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+        return parser
+
+
+def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
+    """The whole command line; with an agent, only its options, for its help."""
+    parser = _Parser(
+        prog="countless",
+        description="Count-based exploration, without counting: the norm of the successor "
+        "representation as an exploration bonus.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = _Commands(parser)
+    _add_list(commands)
+    _add_run(commands, agent)
+    _add_sweep(commands, agent)
+    _add_status(commands)
+    _add_diagnose(commands)
+    _add_reproduce(commands)
+    _add_report(commands)
+    _add_watch(commands)
+    commands.add("doctor", "what is installed, and how fast it runs here")
+    return parser
+
+
+def _add_list(commands: _Commands) -> None:
+    parser = commands.add(
+        "list", "what there is to run: agents, environments, bonuses, experiments"
+    )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("agents", "envs", "bonuses", "experiments"),
+        help="only this list",
+    )
+
+
+def _add_run(commands: _Commands, agent: str | None) -> None:
+    parser = commands.add(
+        "run",
+        "one agent in one environment",
+        epilog="Parameters that are not given take published values where there are some for the\n"
+        "environment, else defaults; the result says which. `countless run AGENT --help` shows the\n"
+        "parameters of one agent only.\n\n"
+        "  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000\n"
+        "  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
+        "Each run is kept in a folder and goes on from there when it is started again.",
+    )
+    _add_agent_and_env(parser)
+    add_budget_options(parser, agent)
+    add_out(parser, "results", "the store to keep records in, and to go on from")
+    add_agent_options(parser, agent)
+
+
+def _add_sweep(commands: _Commands, agent: str | None) -> None:
+    parser = commands.add(
+        "sweep",
+        "every setting of a grid of parameters",
+        epilog="A grid file names parameters. A list of values sweeps a parameter, a single value "
+        "fixes it:\n\n  "
+        "alpha = [0.1, 0.25]\n  beta = [10, 100, 1000]\n  norm = 2\n\n"
+        "  countless sweep sarsa-sr sixarms --grid grid.toml --runs 100\n"
+        "  countless sweep dqn-mmc-sr deepsea-8 --grid grid.toml --scale smoke --seeds 0 1\n\n"
+        "A parameter given as an option overrides the grid. After an interruption the same command\n"
+        "goes on where it stopped.",
+    )
+    _add_agent_and_env(parser)
+    parser.add_argument(
+        "--grid",
+        default="default",
+        metavar="paper|FILE",
+        help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
+    )
+    add_budget_options(parser, agent)
+    add_out(parser, "results", "the store to keep records in, and to go on from")
+    parser.add_argument(
+        "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
+    )
+    add_agent_options(parser, agent)
+
+
+def _add_agent_and_env(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("agent", metavar="AGENT", help="one of `countless list agents`")
+    parser.add_argument(
+        "env",
+        metavar="ENV",
+        help="one of `countless list envs`, an .mdp file, a Gymnasium id or PACKAGE:ID; for deep "
+        "agents also an Atari game",
+    )
+
+
+def _add_status(commands: _Commands) -> None:
+    parser = commands.add(
+        "status", "what a store holds: finished, partial, running and damaged jobs"
+    )
+    _add_folder(parser)
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", default="results", metavar="FOLDER", help="default: results"
+    )
+
+
+def _add_diagnose(commands: _Commands) -> None:
+    parser = commands.add(
+        "diagnose",
+        "a bonus against true visit counts over a random walk",
+        epilog="Deep bonuses see each state as a picture.\n\n  countless diagnose cts fourrooms\n  "
+        "countless diagnose sr-norm fourrooms --set form=network --set lr=0.0005",
+    )
+    parser.add_argument("bonus", metavar="BONUS", help="one of `countless list bonuses`")
+    parser.add_argument(
+        "env", metavar="ENV", help="one of `countless list envs`, of at most 2,000 states"
+    )
+    parser.add_argument("--steps", type=int, default=5000, help="of the walk (default: 5,000)")
+    parser.add_argument("--seed", type=int, default=0, help="of the walk (default: 0)")
+    parser.add_argument(
+        "--view",
+        default="auto",
+        metavar="states|vector|image",
+        help="how the bonus sees a state (default: image for deep bonuses, else states)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the bonus; the option may be repeated",
+    )
+    add_out(parser, "results/diagnose", "where the figure is kept")
+
+
+def _add_reproduce(commands: _Commands) -> None:
+    parser = commands.add("reproduce", "a table or figure of the paper, with our numbers beside it")
+    parser.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument("--runs", type=int, help="fresh runs of each entry (default: 10,000)")
+    parser.add_argument("--seed", type=int, help="seed of the fresh runs (default: 0)")
+    deep = parser.add_argument_group("table3, table4, ablations, deepsea")
+    deep.add_argument(
+        "--scale",
+        metavar="smoke|laptop|paper",
+        help="how much of the frames, sizes and network to run (default: smoke, minutes)",
+    )
+    deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
+    deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    add_out(parser, "results", "where records and figures are kept")
+
+
+def _add_report(commands: _Commands) -> None:
+    parser = commands.add(
+        "report",
+        "one self-contained HTML page of a store: the paper's experiments and all other runs",
+    )
+    _add_folder(parser)
+    add_out(parser, "report", "the folder to write report.html to")
+
+
+def _add_watch(commands: _Commands) -> None:
+    parser = commands.add(
+        "watch",
+        "a video of a deep run: game, prediction, value, bonus",
+        epilog="  countless watch results/dqn-mmc-sr-MontezumaRevenge-seed-0-...",
+    )
+    parser.add_argument("run", metavar="RUN", help="the run's folder")
+    parser.add_argument(
+        "--steps", type=int, default=1_000, help="agent steps to show (default: 1,000)"
+    )
+    parser.add_argument(
+        "--epsilon", type=float, default=0.01, help="probability of a random action (default: 0.01)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
+    add_out(parser, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The parsed arguments; an option that nobody knows is an error that names the nearest."""
+    wants_help = {"-h", "--help"} & set(argv)
+    agents = [word for word in argv[1:2] if word in AGENTS]
+    parser = build_parser(agents[0] if wants_help and agents else None)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise BadInput(_unknown_option(parser, arguments.command, unknown[0]))
+    return arguments
+
+
+def _unknown_option(parser: argparse.ArgumentParser, command: str | None, option: str) -> str:
+    subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    sub = subparsers.choices.get(command or "", parser)
+    known = [name for action in sub._actions for name in action.option_strings]
+    close = difflib.get_close_matches(option.split("=")[0], known, n=1)
+    suggest = close and option.startswith("-")
+    hint = f"did you mean {close[0]}?" if suggest else f"see {sub.prog} --help"
+    return f"unknown argument {option!r} of {sub.prog}; {hint}"
