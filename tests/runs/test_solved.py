@@ -99,3 +99,18 @@ def test_a_worker_is_told(tmp_path):
     for until in (None, EASY):
         told, _ = read(json.dumps(describe(job(60, until), Store(tmp_path, ""))))
         assert told.until == until
+
+
+def test_options_at_their_defaults_leave_the_ids_of_earlier_jobs():
+    made = {
+        agent: job_id(make_job(agent, "deepsea-5", device="cpu"))[:16]
+        for agent in ("dqn", "dqn-mmc-sr", "dqn-counts")
+    }
+    assert made == {
+        "dqn": "e59a26f71e1101fe",
+        "dqn-mmc-sr": "f095ed147a46a476",
+        "dqn-counts": "3fdf4944319578fd",
+    }
+    changed = make_job("dqn", "deepsea-5", device="cpu", parameters={"optimiser": "adam"})
+    assert job_id(changed)[:16] != made["dqn"]
+    assert changed.identity()["config"]["optimiser"] == "adam"

@@ -65,6 +65,7 @@ ROWS = (
     Row("DQN_e^MMC", "dqn-mmc"),
     Row("DQN_e^MMC+SR ℓ1", "dqn-mmc-sr", {"norm": 1.0}),
     Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr", {"norm": 2.0}),
+    Row("ℓ2, centred bonus", "dqn-mmc-sr", {"norm": 2.0, "bonus_centre": "mean"}),
     Row("ℓ2 without reconstruction", "dqn-mmc-sr", {"norm": 2.0, "reconstruction": False}),
     Row("without SR and bonus", "dqn-mmc-sr", {"bonus": "off"}),
     Row("DQN_e^MMC with RND", "dqn-rnd"),

@@ -84,6 +84,22 @@ def test_a_sampled_batch_has_the_bonus_of_now_and_teaches_none(bonus):
         np.testing.assert_array_equal(value, before[name])
 
 
+def test_rnd_sees_small_images_as_vectors():
+    small = make("dqn-rnd")
+    run(small, 5)
+    seen = np.stack([small.actors[0].stack] * 3)
+    assert seen.shape == (3, 1, 5, 5)
+    assert small.bonus.compute(seen).shape == (3,)
+    assert make_config("dqn-rnd").bonus_sees == "frames"
+    sizes = {
+        sees: sum(
+            np.asarray(v).size for v in make("dqn-rnd", bonus_sees=sees).bonus.get_state().values()
+        )
+        for sees in ("vector", "frames")
+    }
+    assert sizes["vector"] < sizes["frames"]
+
+
 def test_a_bonus_kept_as_collected_is_sampled_as_stored():
     trainer = make("dqn-counts")
     run(trainer, 60)
@@ -118,6 +134,7 @@ def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
         ({"optimiser": "adam", "rms_decay": 0.9}, "rms_decay changes nothing"),
         ({"optimiser": "sgd"}, "optimiser must be one of rmsprop, adam"),
         ({"input_scale": -1.0}, "input_scale must lie in"),
+        ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
     ],
 )

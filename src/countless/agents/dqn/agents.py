@@ -56,8 +56,8 @@ BETAS = {1.0: 0.05, 2.0: 0.025}
 # What a parameter is part of: where that is off, the parameter would change nothing.
 PARTS = {
     "bonus": (
-        "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_limit", "bonus_batch",
-        "warmup_bonus", "clip_total",
+        "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_sees", "bonus_limit",
+        "bonus_batch", "warmup_bonus", "clip_total",
     ),
     "sr": ("sr_input", "sr_target", "sr_terminal", "w_sr"),
     "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
@@ -86,6 +86,7 @@ OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "sr": {"beta": 0.05, "w_sr": 100.0},
         "counts": {"beta": 0.1},
+        "rnd": {"bonus_sees": "vector"},  # as an image it would be blown up to 84 x 84
     },
 }
 
@@ -150,6 +151,8 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
     for name in ("bonus_batch", "bonus_form"):
         if name in given and bonus != "sr":
             raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
+    if "bonus_sees" in given and bonus == "sr":
+        raise BadInput(f"{named('bonus_sees')} changes nothing: the bonus sr reads the network")
     for name in ("rms_decay", "rms_epsilon"):
         if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
             raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")

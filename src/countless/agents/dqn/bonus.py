@@ -233,7 +233,7 @@ def make_exploration_bonus(
     if name == "sr":
         kind = SRBonus if config.rewards.bonus_form == "inverse" else SRDifferenceBonus
         return kind(learner.sr_bonuses, config.rewards.bonus_batch)
-    images = len(spec.frame_shape) == 2
+    images = len(spec.frame_shape) == 2 and config.rewards.bonus_sees == "frames"
     shape = (config.architecture.history, *spec.frame_shape) if images else spec.frame_shape
     parameters = {item.name for item in fields(bonus_kind(name).parameters)}
     unscaled: dict[str, Any] = {"beta": 1.0} if "beta" in parameters else {}

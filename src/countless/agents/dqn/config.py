@@ -23,7 +23,7 @@ from countless.core.parameters import (
 VARIANTS = ("paper", "authors")
 # Settings that came after the first stores of runs: at their defaults they change nothing, and the
 # ids of jobs must not change with them.
-LATER = ("input_scale", "sr_terminal", "bonus_form", "bonus_centre", "optimiser")
+LATER = ("input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser")
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 
@@ -103,6 +103,10 @@ class RewardConfig(_Group):
     bonus_centre: str = choice(
         "off", "subtract from beta times the bonus its running mean (standardise: and divide by its "
         "SD, times beta), or its limit", ("off", "mean", "standardise", "limit"),
+    )  # fmt: skip
+    bonus_sees: str = choice(
+        "frames", "a bonus other than sr sees the stack of frames, or the newest as a vector",
+        ("frames", "vector"),
     )  # fmt: skip
     bonus_limit: float = real(
         1.0, "upper limit of beta times the bonus, also where psi is zero", "(0, inf]"
