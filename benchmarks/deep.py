@@ -28,7 +28,7 @@ from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import bytes_needed
 from countless.agents.dqn.trainer import Trainer
-from countless.envs.atari import AtariGame
+from countless.envs.atari import AtariFrameEnv
 
 GAME = "MontezumaRevenge"
 EPISODE = 1_000  # frames: short episodes, so that some end before the measurement
@@ -37,7 +37,7 @@ ROUNDS, STEPS = 16, 100  # short rounds: a clock that wanders slows all of a rou
 
 def update() -> None:
     a, b = torch.randn(4096, 4096), torch.randn(4096, 4096)
-    batch = random_replay(AtariGame(GAME, 0), make_config("dqn")).sample(
+    batch = random_replay(AtariFrameEnv(GAME, 0), make_config("dqn")).sample(
         32, np.random.default_rng(0)
     )
     spec = Spec((84, 84), 18, pixels=True)
@@ -63,7 +63,7 @@ class Stacked(gymnasium.Env[Any, Any]):
     """The same game for Stable-Baselines3."""
 
     def __init__(self) -> None:
-        self.game = AtariGame(GAME, 0, max_frames=EPISODE)
+        self.game = AtariFrameEnv(GAME, 0, max_frames=EPISODE)
         self.observation_space = spaces.Box(0, 255, (84, 84, 1), np.uint8)
         self.action_space = spaces.Discrete(self.game.n_actions)
 
@@ -82,7 +82,7 @@ def ours(agent: str, **parameters: Any) -> Callable[[], float]:
         "epsilon_start": 0.1, "target_period": 10_000, "max_frames": EPISODE,
     }  # fmt: skip
     config = make_config(agent, parameters=settings | parameters)
-    game = AtariGame(GAME, 0, max_frames=config.max_frames)
+    game = AtariFrameEnv(GAME, 0, max_frames=config.max_frames)
     trainer = Trainer([game], config, Device(), 0)
     while trainer.step < 50:
         trainer.turn()
@@ -138,7 +138,7 @@ def peers() -> None:
 
 
 def replay() -> None:
-    memory = random_replay(AtariGame(GAME, 0), make_config("dqn"))
+    memory = random_replay(AtariFrameEnv(GAME, 0), make_config("dqn"))
     size = sum(
         getattr(memory, name).nbytes
         for name in ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
@@ -154,7 +154,7 @@ def replay() -> None:
 
 def profile() -> None:
     """Milliseconds a step of the paper's agent, by part."""
-    cost = measure_cost(AtariGame(GAME, 0), make_config("dqn-mmc-sr"), Device(), rounds=4)
+    cost = measure_cost(AtariFrameEnv(GAME, 0), make_config("dqn-mmc-sr"), Device(), rounds=4)
     print(f"a step of the paper's agent: {1e3 * cost.step:.1f} ms, {1 / cost.step:.1f} steps/s")
     for name, seconds in cost.parts.items():
         print(f"  {name}: {1e3 * seconds:.2f} ms, {seconds / cost.step:.0%}")

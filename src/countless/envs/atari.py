@@ -165,6 +165,3 @@ def game_name(name: str) -> str:
 
 def _plain(name: str) -> str:
     return re.sub(r"^ale/|-v\d+$|noframeskip|[^a-z0-9/]", "", name.lower())
-
-
-AtariGame = AtariFrameEnv  # the old name; to be deleted with its last use

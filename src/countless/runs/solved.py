@@ -64,9 +64,9 @@ class Solved:
         return asdict(self)
 
 
-def read_solved(told: Mapping[str, Any] | None) -> Solved | None:
+def read_solved(described: Mapping[str, Any] | None) -> Solved | None:
     """A criterion from what `describe` made of it."""
-    return None if told is None else Solved(**told)
+    return None if described is None else Solved(**described)
 
 
 class SolvedWatch:

@@ -45,13 +45,6 @@ class FeatureHealth:
     def collapsed(self) -> bool:
         return self.rank < COLLAPSED
 
-    def warning(self) -> str:
-        """What to tell a person whose features have collapsed."""
-        return (
-            f"the features have collapsed (effective rank {self.rank:.1f}): values and bonus are "
-            "nearly the same everywhere (docs/deep.md)"
-        )
-
     def describe(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)

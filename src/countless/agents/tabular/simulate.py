@@ -146,7 +146,7 @@ def compile_kernels(
 
 @dataclass
 class _Work:
-    """A study cut into pieces of well below a second each, so that an interrupt is quick."""
+    """Settings x runs, cut into pieces of well below a second each, so that an interrupt is quick."""
 
     kernel: BoundKernel
     returns: Returns

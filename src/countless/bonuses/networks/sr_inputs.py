@@ -24,10 +24,6 @@ TINY = 1e-8
 HIDDEN = 128
 
 
-def _needs(what: str) -> BadInput:
-    return BadInput(f"{NAME} with {named('form', 'features')} needs {what}")
-
-
 class FeatureInput:
     """The agent's feature vectors (B, d), detached."""
 
