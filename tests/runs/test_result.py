@@ -69,7 +69,7 @@ def test_ranking_is_by_mean_return():
     )  # fmt: skip
     means = [group.summary.mean for group in result.ranking]
     assert means == sorted(means, reverse=True)
-    assert repr(result) == "Result(1 jobs, 6 groups of runs)"
+    assert repr(result) == "Result(1 job, 6 groups of runs)"
     with pytest.raises(BadInput, match=r"holds 6 groups of runs, not one: use \.groups, \.ranking"):
         result.summary  # noqa: B018
     assert len(result.table().rows) == 6
@@ -176,10 +176,7 @@ def test_load_shows_what_is_whole_of_a_damaged_store(tmp_path):
     assert sorted(job.state for job in loaded.jobs) == ["damaged", "finished"]
 
 
-def test_an_empty_folder_is_an_empty_result(tmp_path):
-    empty = countless.load(tmp_path)
-    assert empty.to_arrow().num_rows == 0
-    assert repr(empty) == "Result(0 jobs, 0 groups of runs)"
+def test_a_missing_folder_says_so(tmp_path):
     with pytest.raises(BadInput, match="there is no folder"):
         countless.load(tmp_path / "nowhere")
 
@@ -199,3 +196,13 @@ def test_numbers_are_the_same_in_memory_and_from_disk(tmp_path):
         np.testing.assert_array_equal(other.group.curve.y, kept.group.curve.y)
     document = json.loads(json.dumps(countless.load(tmp_path).to_json(), allow_nan=False))
     assert document["per_run"] == kept.returns.tolist()
+
+
+def test_a_folder_without_jobs_says_so(tmp_path):
+    with pytest.raises(BadInput, match="holds no jobs"):
+        countless.load(tmp_path)
+
+
+def test_out_must_be_a_folder():
+    with pytest.raises(BadInput, match="out must be the name of a folder, not 3"):
+        countless.run("sarsa", "riverswim", runs=2, steps=5, out=3, progress=False)

@@ -244,4 +244,9 @@ def load(folder: Path | str) -> Result:
     ...     countless.load(out).to_arrow().num_rows
     5
     """
-    return Result(stored_jobs(Path(folder)))
+    jobs = stored_jobs(Path(folder))
+    if not jobs:
+        raise BadInput(
+            f"{folder} holds no jobs; `countless.run(..., out={str(folder)!r})` makes one"
+        )
+    return Result(jobs)

@@ -74,8 +74,11 @@ class StoredJob:
 
     @property
     def seconds(self) -> float:
-        """Of all executions together."""
-        return float((self.finished or {}).get("seconds", 0.0))
+        """Of all executions together, those of a job that is not finished too."""
+        reached = self.finished
+        if reached is None and self.folder is not None:
+            reached = read_json(self.folder / "progress.json")
+        return float((reached or {}).get("seconds", 0.0))
 
 
 def _read_parts(folder: Path | None, kind: str) -> pyarrow.Table | None:
@@ -109,6 +112,8 @@ class Store:
 
     def __init__(self, folder: Path | str | None, command: str = "") -> None:
         """`command` is what the jobs made here will say they were made by."""
+        if folder is not None and not isinstance(folder, str | Path):
+            raise BadInput(f"{named('out')} must be the name of a folder, not {folder!r}")
         self.folder = None if folder is None else Path(folder)
         self.command = command
 

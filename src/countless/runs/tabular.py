@@ -29,7 +29,7 @@ from countless.runs.store import about_records
 if TYPE_CHECKING:
     import pyarrow
 
-PART_STEPS = 50_000_000
+PART_STEPS = 20_000_000
 MOST_STEPS = 10**8
 MOST_RETURNS = 10**8
 CURVE_POINTS = 50
