@@ -129,7 +129,7 @@ def test_help_of_one_agent_shows_its_own_options(capsys):
     deep, tabular = shown("dqn"), shown("sarsa")
     assert "--alpha" in tabular
     assert "--alpha" not in deep
-    assert "--tau TAU weight of the Monte-Carlo return in the error; [0, 1] (default: 0)" in deep
+    assert "--tau TAU weight of the Monte-Carlo return in the TD error; [0, 1] (default: 0)" in deep
     assert "--tau" not in tabular
     assert "--device" not in tabular
 
@@ -161,7 +161,7 @@ def test_more_frames_go_on(capsys, tmp_path):
         (["dqn", "Freeway", "--replay", "1e15"], "a replay of 1,000,000,000,000,000 frames needs"),
         (["dqn", "Freeway", "--replay", "7"], "--replay must lie in [8, inf), not 7"),
         (["dqn", "Freeway", "--frames", "0"], "--frames must be a whole number from 1"),
-        (["dqn", "Freeway", "--frames", "1.5"], "argument --frames: invalid number value"),
+        (["dqn", "Freeway", "--frames", "1.5"], "--frames must be a whole number, not '1.5'"),
         (["dqn", "Freeway", "--seed", "-1"], "--seed must be a whole number"),
         (["dqn", "Freeway", "--seeds", "1", "1"], "--seeds names a seed twice"),
         (["dqn", "Freeway", "--seed", "1", "--seeds", "2"], "give --seed or --seeds, not both"),

@@ -133,7 +133,7 @@ def test_bad_options(options, message, tmp_path):
         ({"seeds": [1, 1]}, "seeds names a seed twice: 1 1"),
         ({"seed": 1, "seeds": [2]}, "give seed or seeds, not both"),
         ({"frame": 9}, "did you mean 'frames'"),
-        ({"scale": "huge"}, "scale must be one of smoke, laptop, small, paper"),
+        ({"scale": "huge"}, "scale must be one of smoke, laptop, paper, small"),
         ({"device": "abacus"}, "there is no device 'abacus' here"),
         ({"beta": 0.1}, "beta changes nothing: bonus is off in this dqn"),
         ({"norm": 2}, "norm changes nothing: dqn has no SR"),
