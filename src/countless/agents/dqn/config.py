@@ -25,7 +25,7 @@ VARIANTS = ("paper", "authors")
 # ids of jobs must not change with them.
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
-    "gamma_sr",
+    "gamma_sr", "sr_bias",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -62,6 +62,7 @@ class NetworkConfig(_Group):
         "what the SR head reads: the features before or after they are normalised",
         ("raw", "normalised"),
     )
+    sr_bias: bool = switch(True, "biases in the layers of the SR head")
     reconstruction: bool = switch(True, "learn to predict the next observation")
     decoder_channels: str = choice(
         "all", "channels that enter the last deconvolution", ("all", "one")
