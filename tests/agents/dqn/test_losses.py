@@ -65,6 +65,14 @@ def test_psi_becomes_the_successor_representation(seed, episodic):
         np.testing.assert_allclose(psi.sum(1), 1.0 / (1.0 - GAMMA))
 
 
+def test_the_sr_can_have_a_discount_of_its_own():
+    mdp = tenths_mdp(5, episodic=True)
+    q, psi = learn(mdp, all_transitions(mdp), gamma_sr=0.5)
+    exact = successor_representation(mdp, uniform_policy(mdp), 0.5)
+    np.testing.assert_allclose(psi, exact, atol=1e-8)
+    np.testing.assert_array_equal(q, learn(mdp, all_transitions(mdp))[0])
+
+
 def test_the_released_target_leaves_out_the_current_state():
     mdp = tenths_mdp(5)
     matrix = transition_matrix(mdp, uniform_policy(mdp))

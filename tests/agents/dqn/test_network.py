@@ -237,3 +237,12 @@ def test_a_network_for_every_observation(spec, asked, chosen):
 def test_layers_that_do_not_fit_are_refused(shape, asked):
     with pytest.raises(BadInput, match=f"network='{asked}' does not fit"):
         make(spec=Spec(shape, 2, True), network=asked)
+
+
+def test_the_sr_head_can_do_without_biases():
+    with_bias, without = (
+        make(network="mlp", spec=Spec((3,), 2, False), sr_bias=b) for b in (True, False)
+    )
+    assert count(with_bias.sr_head) - count(without.sr_head) == 256 + 128
+    nothing = torch.zeros(1, 128)
+    assert not without.psi(nothing, nothing).any()

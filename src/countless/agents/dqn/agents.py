@@ -59,7 +59,7 @@ PARTS = {
         "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_sees", "bonus_limit",
         "bonus_batch", "warmup_bonus", "clip_total",
     ),
-    "sr": ("sr_input", "sr_target", "sr_terminal", "w_sr"),
+    "sr": ("sr_input", "sr_bias", "sr_target", "sr_terminal", "gamma_sr", "w_sr"),
     "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
 }  # fmt: skip
 

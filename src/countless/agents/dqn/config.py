@@ -23,7 +23,10 @@ from countless.core.parameters import (
 VARIANTS = ("paper", "authors")
 # Settings that came after the first stores of runs: at their defaults they change nothing, and the
 # ids of jobs must not change with them.
-LATER = ("input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser")
+LATER = (
+    "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
+    "gamma_sr", "sr_bias",
+)  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
 
@@ -59,6 +62,7 @@ class NetworkConfig(_Group):
         "what the SR head reads: the features before or after they are normalised",
         ("raw", "normalised"),
     )
+    sr_bias: bool = switch(True, "biases in the layers of the SR head")
     reconstruction: bool = switch(True, "learn to predict the next observation")
     decoder_channels: str = choice(
         "all", "channels that enter the last deconvolution", ("all", "one")
@@ -76,6 +80,7 @@ class LossConfig(_Group):
     td_loss: str = choice("huber", "loss of the mixed TD error", ("huber", "square"))
     w_td: float = real(1.0, "weight of the TD loss", "[0, inf)")
     w_sr: float = real(1000.0, "weight of the SR loss", "[0, inf)")
+    gamma_sr: float = real(0.0, "discount of the SR; 0: that of the values", "[0, 1)")
     w_reconstruction: float = real(0.001, "weight of the reconstruction loss", "[0, inf)")
     sr_target: str = choice(
         "current", "the features in the SR target: those of S_t or of S_t+1", ("current", "next")

@@ -110,9 +110,11 @@ def compute_targets(
     psi_tm1 = None
     if learns_sr:
         first = phi_tm1 if config.sr_target == "current" else phi_t
-        discount, raw_next, phi_next = discount_t, raw_t, phi_t
+        gamma_sr = config.gamma_sr or config.gamma
+        discount = gamma_sr * (1.0 - batch.terminal_t) if config.gamma_sr else discount_t
+        raw_next, phi_next = raw_t, phi_t
         if batch.s_next is not None and batch.continues_t is not None:
-            discount = config.gamma * batch.continues_t
+            discount = gamma_sr * batch.continues_t
             raw_next, phi_next = target.features(batch.s_next)
         psi_tm1 = first + discount.unsqueeze(1) * target.psi(raw_next, phi_next)
     return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t)

@@ -90,7 +90,7 @@ class Network(nn.Module):
         layers = _convolutions(spec, sizes, config)
         self.encoder = _encoder(spec, sizes, layers, config)
         self.q_head = nn.Linear(units, spec.actions)
-        self.sr_head = _sr_head(units, heads) if config.sr else None
+        self.sr_head = _sr_head(units, heads, config.sr_bias) if config.sr else None
         self.decoder = (
             Decoder(spec, (units, heads), layers if sizes.mirrored else (), config)
             if config.reconstruction
@@ -256,9 +256,10 @@ def _encoder(
     return nn.Sequential(*modules)
 
 
-def _sr_head(units: int, hidden: int) -> nn.Sequential:
+def _sr_head(units: int, hidden: int, bias: bool) -> nn.Sequential:
     """psi is non-negative like the features it sums (the released code's ReLU)."""
-    return nn.Sequential(nn.Linear(units, hidden), nn.ReLU(), nn.Linear(hidden, units), nn.ReLU())
+    first, last = nn.Linear(units, hidden, bias), nn.Linear(hidden, units, bias)
+    return nn.Sequential(first, nn.ReLU(), last, nn.ReLU())
 
 
 def _initialise(network: Network, xavier: bool) -> None:
@@ -274,5 +275,5 @@ def _initialise(network: Network, xavier: bool) -> None:
             nn.init.uniform_(module.weight, -AROUND_PRODUCT, AROUND_PRODUCT)
         else:
             nn.init.xavier_uniform_(module.weight)
-        assert module.bias is not None
-        nn.init.zeros_(module.bias)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
