@@ -18,11 +18,6 @@ DEEP = {
 OPTIONS = {"tabular": ("riverswim", TABULAR), "dqn": ("deepsea-4", DEEP)}
 
 
-@pytest.fixture(scope="module")
-def stores(tmp_path_factory):
-    return tmp_path_factory.mktemp("stores")
-
-
 def run(name, out):
     env, options = OPTIONS[AGENTS[name].engine]
     return countless.run(name, env, out=out, progress=False, **options)
@@ -34,8 +29,8 @@ def document(capsys, *argv):
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_run_store_load_status_report(name, stores, capsys):
-    entry, out = AGENTS[name], stores / name
+def test_run_store_load_status_report(name, tmp_path, capsys):
+    entry, out = AGENTS[name], tmp_path / "store"
     env, _ = OPTIONS[entry.engine]
     result = run(name, out)
     assert result.group.agent == name
@@ -70,7 +65,7 @@ def test_run_store_load_status_report(name, stores, capsys):
     assert job["done"] == job["of"] == (3 if entry.engine == "tabular" else 150)
     assert job["mean_return"] == pytest.approx(result.summary.mean)
 
-    told = document(capsys, "report", str(out), "-o", str(stores / "report" / name))
+    told = document(capsys, "report", str(out), "-o", str(tmp_path / "report"))
     assert told["sections"] == [f"runs-{env}"]
     with open(told["report"], encoding="utf-8") as page:
         html = page.read()
@@ -79,8 +74,8 @@ def test_run_store_load_status_report(name, stores, capsys):
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_a_sweep_goes_on(name, stores, monkeypatch):
-    entry, out = AGENTS[name], stores / name
+def test_a_sweep_goes_on(name, tmp_path, monkeypatch):
+    entry, out = AGENTS[name], tmp_path / "store"
     env, options = OPTIONS[entry.engine]
     first = run(name, out)
     grid = {"gamma": [first.config["gamma"], 0.5]} if "gamma" in entry.parameters else {}
