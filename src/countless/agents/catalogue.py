@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 TABULAR, DQN = "tabular", "dqn"  # engines
-DEEP_BITS = 1  # as `TabularAgent.bits`, for all deep agents
+DEEP_BITS = 2  # as `TabularAgent.bits`, for all deep agents
 
 GIVEN, DEFAULT = "given", "default"
 

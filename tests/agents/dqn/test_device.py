@@ -104,9 +104,9 @@ def test_learning_in_mixed_precision_is_learning_rounded():
     config = make_config("dqn-mmc-sr", parameters={"width": 0.0625, "history": 2})
     spec = Spec((4,), 3, pixels=False)
     random = np.random.default_rng(0)
-    frames = random.random((2, 8, 2, 4), dtype=np.float32)
+    frames = random.random((16, 2, 4), dtype=np.float32)
     numbers = [random.random(8).astype(np.float32) for _ in range(3)]
-    batch = Transitions(*frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
+    batch = Transitions(frames, random.integers(3, size=8), *numbers, np.zeros(8, bool))
     exact, mixed = (Learner(spec, config, Device(precision=p), 0) for p in PRECISIONS)
     rounded = mixed.update(batch)
     for name, value in exact.update(batch).items():

@@ -51,16 +51,7 @@ def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int 
     random = np.random.default_rng(0)
     batch = memory.sample(learning.batch, random)
     with FlopCounterMode(display=False) as counter:
-        losses = learner.losses(batch)
-        losses.total.backward()  # type: ignore[no-untyped-call]
-
-    def forward() -> None:
-        nonlocal losses
-        losses = learner.losses(batch)
-
-    def backward() -> None:
-        learner.optimiser.zero_grad(set_to_none=True)
-        losses.total.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+        learner.with_gradients(batch)
 
     bonus = make_exploration_bonus(config, spec, learner, 0)
     actor = Actor(game, config.architecture.history, across=False)
@@ -72,14 +63,12 @@ def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int 
             bonus.remember(0, slot, actor.stack)
 
     period = learning.update_period
-    forward()
     parts = {
         "environment": best_time(lambda: [game.step(0) for _ in range(20)], rounds) / 20,
         "action": (1 - config.exploration.epsilon)
         * best_time(lambda: learner.greedy(batch.s_tm1[:1]), 3 * rounds),
         "replay": best_time(lambda: memory.sample(learning.batch, random), 5 * rounds) / period,
-        "forward and losses": best_time(forward, rounds) / period,
-        "backward": best_time(backward, rounds) / period,
+        "losses and gradients": best_time(lambda: learner.with_gradients(batch), rounds) / period,
         "optimiser": best_time(learner.optimiser.step, rounds) / period,
         "bonus": best_time(give_bonuses, 3 * rounds) / bonus.batch,
     }

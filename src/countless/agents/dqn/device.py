@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -57,9 +57,14 @@ class Device:
     precision: str = "float32"
     compile: bool = False
 
-    @property
+    @cached_property
     def torch(self) -> torch.device:
         return torch.device(self.name)
+
+    @property
+    def plain_cpu(self) -> bool:
+        """Whether it is the CPU, with nothing rounded or compiled."""
+        return self.torch.type == "cpu" and self.precision == "float32" and not self.compile
 
     def observations(self, array: NDArray[Any]) -> Tensor:
         """Observations (B, history, ...) there, ready for a network.

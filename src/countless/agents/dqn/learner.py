@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,12 @@ from torch import Tensor
 
 from countless.agents.dqn.centre import BonusCentre
 from countless.agents.dqn.config import DQNConfig
+from countless.agents.dqn.dense import DenseLosses, has_written_gradients
 from countless.agents.dqn.device import Device, as_numpy
 from countless.agents.dqn.losses import (
     Losses,
     TransitionTensors,
+    compute_goals,
     compute_losses,
     sr_bonus,
     total_reward,
@@ -82,7 +85,15 @@ class Learner:
         learning = config.learning
         if learning.initial_copy:
             self.copy_to_target()
-        self.optimiser = make_optimiser(self.network.parameters(), learning)
+        self._dense = (
+            DenseLosses(self.network, config.losses)
+            if device.plain_cpu and has_written_gradients(self.network, config.losses)
+            else None
+        )
+        self.optimiser = make_optimiser(
+            self.network.parameters() if self._dense is None else [self._dense.parameters.vector],
+            learning,
+        )
         self._losses = device.compiled(compute_losses)
         on_cpu = device.torch.type == "cpu"
         self._updates_per_check = updates_per_check or (1 if on_cpu else UPDATES_PER_CHECK)
@@ -100,16 +111,27 @@ class Learner:
         )
         return losses
 
-    def update(self, batch: Transitions) -> dict[str, Tensor]:
-        """One step of the optimiser on a batch; the losses before it, by name."""
+    def with_gradients(self, batch: Transitions) -> Losses:
+        """The same; each parameter then has the gradient of their sum."""
+        if self._dense is not None:
+            tensors, config = self.tensors(batch), self.config
+            goals = compute_goals(
+                self.target, tensors, config.losses, config.rewards, self.centre.affine
+            )
+            return self._dense.with_gradients(tensors, goals)
         with self.device.autocast():
             losses = self.losses(batch)
+        self.optimiser.zero_grad(set_to_none=True)
+        losses.total.backward()  # type: ignore[no-untyped-call]
+        return losses
+
+    def update(self, batch: Transitions) -> dict[str, Tensor]:
+        """One step of the optimiser on a batch; the losses before it, by name."""
+        losses = self.with_gradients(batch)
         parts = loss_parts(losses)
         self._unchecked.append(_Unchecked(losses.total.detach(), parts, batch))
         if len(self._unchecked) >= self._updates_per_check:
             self.check_losses()
-        self.optimiser.zero_grad(set_to_none=True)
-        losses.total.backward()  # type: ignore[no-untyped-call]
         self.optimiser.step()
         return parts
 
@@ -127,7 +149,7 @@ class Learner:
         """A batch on the device."""
         move = self.device.tensor
         return TransitionTensors(
-            s=self.device.observations(np.concatenate((batch.s_tm1, batch.s_t))),
+            s=self.device.observations(batch.s),
             frame_t=move(batch.s_t[:, -1].astype(np.float32)),
             a_tm1=move(batch.a_tm1),
             r_t=move(batch.r_t),
@@ -196,23 +218,29 @@ class Learner:
 
     def tensors_to_keep(self) -> dict[str, dict[str, Tensor]]:
         """All that a checkpoint keeps, by file."""
-        averages = {}
-        for name, weight in self.network.named_parameters():
-            for key, value in self.optimiser.state[weight].items():
-                averages[f"{name}.{key}"] = value
         return {
             "network": dict(self.network.state_dict()),
             "target": dict(self.target.state_dict()),
-            "optimiser": averages,
+            "optimiser": {name: value.clone() for name, value in self._averages()},
         }
 
     @torch.no_grad()
     def load_tensors(self, kept: dict[str, dict[str, Tensor]]) -> None:
         self.network.load_state_dict(kept["network"])
         self.target.load_state_dict(kept["target"])
+        for name, value in self._averages():
+            value.copy_(kept["optimiser"][name])
+
+    def _averages(self) -> Iterator[tuple[str, Tensor]]:
+        """What the optimiser keeps for each parameter, by name."""
         for name, weight in self.network.named_parameters():
-            for key, value in self.optimiser.state[weight].items():
-                value.copy_(kept["optimiser"][f"{name}.{key}"])
+            if self._dense is None:
+                for key, value in self.optimiser.state[weight].items():
+                    yield f"{name}.{key}", value
+            else:
+                flat = self._dense.parameters
+                for key, value in self.optimiser.state[flat.vector].items():
+                    yield f"{name}.{key}", flat.part(name, value)
 
 
 def loss_parts(losses: Losses) -> dict[str, Tensor]:

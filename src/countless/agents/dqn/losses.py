@@ -120,6 +120,31 @@ def compute_targets(
     return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t)
 
 
+class Goals(NamedTuple):
+    """What the network is to say of s_tm1."""
+
+    q_tm1: Tensor  # (B,), of a_tm1
+    psi_tm1: Tensor | None  # (B, D)
+
+
+@torch.no_grad()
+def compute_goals(
+    target: Network,
+    batch: TransitionTensors,
+    config: LossConfig,
+    rewards: RewardConfig,
+    centre: Affine | None = None,
+) -> Goals:
+    """The mixed return, (1 - tau) times the bootstrapped one plus tau times Monte Carlo's; and psi."""
+    discount_t = config.gamma * (1.0 - batch.terminal_t)  # (B,)
+    targets = compute_targets(target, batch, discount_t, config, rewards)
+    reward_t = total_reward(batch.r_t, targets.r_int_t, rewards, centre)
+    q_tm1 = reward_t + discount_t * targets.q_t
+    if config.tau > 0.0:
+        q_tm1 = q_tm1.lerp(batch.g_tm1, config.tau)
+    return Goals(q_tm1, targets.psi_tm1)
+
+
 def compute_losses(
     network: Network,
     target: Network,
@@ -129,23 +154,29 @@ def compute_losses(
     centre: Affine | None = None,
 ) -> Losses:
     """The weighted sum of the losses that the configuration asks for, and its parts."""
-    discount_t = config.gamma * (1.0 - batch.terminal_t)  # (B,)
-    targets = compute_targets(target, batch, discount_t, config, rewards)
+    goals = compute_goals(target, batch, config, rewards, centre)
     raw_tm1, phi_tm1 = network.features(batch.s_tm1)  # (B, D)
     q_tm1 = network.q(phi_tm1).gather(1, batch.a_tm1.unsqueeze(1)).squeeze(1)  # (B,)
-    reward_t = total_reward(batch.r_t, targets.r_int_t, rewards, centre)
-    delta = reward_t + discount_t * targets.q_t - q_tm1
-    mixed = (1.0 - config.tau) * delta + config.tau * (batch.g_tm1 - q_tm1)
-    td = td_loss(mixed, config.td_loss)
-    total = config.w_td * td
+    td = td_loss(goals.q_tm1 - q_tm1, config.td_loss)
     sr = reconstruction = None
-    if targets.psi_tm1 is not None:
-        sr = F.mse_loss(network.psi(raw_tm1, phi_tm1), targets.psi_tm1)
-        total = total + config.w_sr * sr
+    if goals.psi_tm1 is not None:
+        sr = F.mse_loss(network.psi(raw_tm1, phi_tm1), goals.psi_tm1)
     if network.decoder is not None and config.w_reconstruction > 0.0:
         reconstruction = F.mse_loss(network.predict(phi_tm1, batch.a_tm1), batch.frame_t)
-        total = total + config.w_reconstruction * reconstruction
+    total = weighted_sum(td, sr, reconstruction, config)
     return Losses(total, td, sr, reconstruction, q_tm1.detach().mean())
+
+
+def weighted_sum(
+    td: Tensor, sr: Tensor | None, reconstruction: Tensor | None, config: LossConfig
+) -> Tensor:
+    """What an update minimises."""
+    total = config.w_td * td
+    if sr is not None:
+        total = total + config.w_sr * sr
+    if reconstruction is not None:
+        total = total + config.w_reconstruction * reconstruction
+    return total
 
 
 def td_loss(error: Tensor, kind: str) -> Tensor:

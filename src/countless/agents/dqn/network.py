@@ -105,10 +105,12 @@ class Network(nn.Module):
 
     def features(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """phi as the last layer gives it, and normalised: twice the same where that is off."""
-        if self.input_scale != 1.0:
-            observations = observations * self.input_scale
-        raw: Tensor = self.encoder(observations)
+        raw = run_layers(self.encoder, self.scaled(observations))
         return raw, self.normalise(raw) if self.normalised else raw
+
+    def scaled(self, observations: Tensor) -> Tensor:
+        """Observations as the first layer reads them."""
+        return observations if self.input_scale == 1.0 else observations * self.input_scale
 
     def normalise(self, raw: Tensor) -> Tensor:
         norms: Tensor = torch.linalg.vector_norm(raw, self.norm, 1, keepdim=True)
@@ -116,14 +118,12 @@ class Network(nn.Module):
 
     def q(self, phi: Tensor) -> Tensor:
         """Action values (B, actions)."""
-        values: Tensor = self.q_head(phi)
-        return values
+        return F.linear(phi, self.q_head.weight, self.q_head.bias)
 
     def psi(self, raw: Tensor, phi: Tensor) -> Tensor:
         """Successor features (B, units); no gradient reaches phi."""
         assert self.sr_head is not None
-        out: Tensor = self.sr_head((raw if self.sr_reads_raw else phi).detach())
-        return out
+        return run_layers(self.sr_head, (raw if self.sr_reads_raw else phi).detach())
 
     def values(self, observations: Tensor) -> Tensor:
         """q of observations."""
@@ -138,8 +138,7 @@ class Network(nn.Module):
     def predict(self, phi: Tensor, actions: Tensor) -> Tensor:
         """The next frame (B, *frame_shape), in the frame's own units."""
         assert self.decoder is not None
-        out: Tensor = self.decoder(phi, actions)
-        return out
+        return self.decoder.forward(phi, actions)
 
 
 class Decoder(nn.Module):
@@ -162,6 +161,7 @@ class Decoder(nn.Module):
         self.factor = nn.Linear(units, heads)
         self.embedding = nn.Linear(spec.actions, heads)
         self.after = nn.Linear(heads, units)
+        self.dense = not layers
         self.start = layers[-1].out_shape if layers else (heads,)
         self.spread = nn.Linear(units, prod(self.start))
         self.up = nn.ModuleList(
@@ -181,7 +181,7 @@ class Decoder(nn.Module):
         # The embedding of a one-hot action is a column of its weights.
         embedded = F.embedding(actions, self.embedding.weight.t()) + self.embedding.bias
         x = self.spread(self.after(factors * embedded)).relu()
-        if len(self.start) == 1:
+        if self.dense:
             return self.out(x).view(-1, *self.frame_shape)  # type: ignore[no-any-return]
         channels, *sides = self.start
         x = x.view(-1, *sides, channels).permute(0, 3, 1, 2)
@@ -189,6 +189,18 @@ class Decoder(nn.Module):
             assert isinstance(layer, nn.ConvTranspose2d)
             x = deconvolve(layer, x, 1 if self.one and i == len(self.up) - 1 else None, self.relu)
         return deconvolve(self.last, x).squeeze(1)
+
+
+def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
+    """What `layers` make of x; less is asked between small layers than by calling the modules."""
+    for layer in layers:
+        if isinstance(layer, nn.Linear):
+            x = F.linear(x, layer.weight, layer.bias)
+        elif isinstance(layer, nn.ReLU):
+            x = F.relu_(x)
+        else:
+            x = layer(x)
+    return x
 
 
 class FlattenLast(nn.Module):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 FIRST, STEP, DONE = 1, 2, 4
@@ -27,8 +28,7 @@ Floats = NDArray[np.float32]
 class Transitions:
     """A batch of B transitions, named as in dqn_zoo."""
 
-    s_tm1: NDArray[Any]  # (B, history, ...)
-    s_t: NDArray[Any]  # (B, history, ...)
+    s: NDArray[Any]  # (2 B, history, ...): each s_tm1, then each s_t
     a_tm1: NDArray[np.int64]  # (B,)
     r_t: Floats  # (B,), the game's reward
     r_int_t: Floats  # (B,), the bonus of s_tm1
@@ -37,8 +37,20 @@ class Transitions:
     s_next: NDArray[Any] | None = None  # (B, history, ...): s_t, or the start of the next episode
     continues_t: NDArray[np.bool_] | None = None  # (B,), whether s_next is known
 
+    @property
+    def s_tm1(self) -> NDArray[Any]:
+        """(B, history, ...)"""
+        return self.s[: len(self.a_tm1)]
+
+    @property
+    def s_t(self) -> NDArray[Any]:
+        """(B, history, ...)"""
+        return self.s[len(self.a_tm1) :]
+
     def arrays(self) -> dict[str, NDArray[Any]]:
-        present = {item.name: getattr(self, item.name) for item in fields(self)}
+        present = {"s_tm1": self.s_tm1, "s_t": self.s_t} | {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name != "s"
+        }
         return {name: array for name, array in present.items() if array is not None}
 
 
@@ -132,44 +144,31 @@ class Replay:
             known = after < self.written[lane[ends]]
             continues_t[ends] = known
             ends, after = ends[known], after[known]
-            s_next[ends] = self._stacks(lane[ends], after)
+            starts = np.empty((len(ends), *s_next.shape[1:]), s_next.dtype)
+            self._copy_stacks(lane[ends], after, starts)
+            s_next[ends] = starts
         return replace(batch, s_next=s_next, continues_t=continues_t)
 
-    def _stacks(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[Any]:
-        """The observations (B, history, ...) at slots."""
-        window = slot[:, None] + np.arange(1 - self.history, 1)
-        place = window % self.capacity
-        frames: NDArray[Any] = self.frames[lane[:, None], place]
-        first = (self.flags[lane[:, None], place] & FIRST) > 0
-        frames[_before_last(first) | (window < 0)] = 0
-        return frames
+    def _copy_stacks(
+        self, lane: NDArray[np.int64], slot: NDArray[np.int64], out: NDArray[Any]
+    ) -> None:
+        """Write the observations at slots to `out`, (B, history, ...)."""
+        frames = self.frames.reshape(self.lanes, self.capacity, -1)
+        _copy_stacks(frames, self.flags, lane, slot, out.reshape(*out.shape[:2], -1))
 
     def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Transitions:
         """The transitions at the given slots."""
-        at = slot % self.capacity
-        flags = self.flags[lane, at]
-        window = slot[:, None] + np.arange(1 - self.history, 2)  # (B, history + 1)
-        place = window % self.capacity
-        frames = self.frames[lane[:, None], place]
-        first = (self.flags[lane[:, None], place] & FIRST) > 0
-        hidden = _before_last(first[:, :-1]) | (window[:, :-1] < 0)
-        if first[:, -1].any():
-            # The released code's stacks: after an episode's last step only its last frame is seen.
-            following = frames[:, 1:].copy()
-            following[_before_last(first[:, 1:])] = 0
-            frames = frames[:, :-1]
-            frames[hidden] = 0
-        else:
-            frames[:, :-1][hidden] = 0
-            frames, following = frames[:, :-1], frames[:, 1:]
+        size, at = len(slot), slot % self.capacity
+        s = np.empty((2 * size, self.history, *self.frames.shape[2:]), self.frames.dtype)
+        self._copy_stacks(lane, slot, s[:size])
+        self._copy_stacks(lane, slot + 1, s[size:])
         return Transitions(
-            s_tm1=frames,
-            s_t=following,
+            s=s,
             a_tm1=self.actions[lane, at].astype(np.int64),
             r_t=self.extrinsic[lane, at],
             r_int_t=self.intrinsic[lane, at],
             g_tm1=self.returns[lane, at],
-            terminal_t=(flags & DONE) > 0,
+            terminal_t=(self.flags[lane, at] & DONE) > 0,
         )
 
     def can_sample(self) -> bool:
@@ -204,12 +203,25 @@ class Replay:
         return np.minimum(self.opened, self.written - 1)
 
 
-def _before_last(first: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which places of each window lie before its last FIRST."""
-    later = np.cumsum(first[:, ::-1], axis=1)[:, ::-1]
-    shifted = np.zeros_like(first)
-    shifted[:, :-1] = later[:, 1:] > 0
-    return shifted
+@njit(nogil=True, cache=True)
+def _copy_stacks(frames, flags, lanes, slots, out):  # type: ignore[no-untyped-def]
+    """out[b] = the frames up to slots[b], back to the last that hides those before it; else zero."""
+    size, history, places = out.shape
+    capacity = frames.shape[1]
+    for b in range(size):
+        lane, slot = lanes[b], slots[b]
+        visible = True
+        for back in range(history):
+            row = out[b, history - 1 - back]
+            visible = visible and slot >= back
+            if not visible:
+                row[:] = 0
+                continue
+            at = (slot - back) % capacity
+            frame = frames[lane, at]
+            for i in range(places):
+                row[i] = frame[i]
+            visible = (flags[lane, at] & FIRST) == 0
 
 
 def discounted_returns(rewards: Floats, gamma: float, tail: float) -> Floats:
