@@ -1,8 +1,9 @@
 """Speed of the deep agents, each figure a ratio within one run.
 
-python benchmarks/deep.py            all of it, one thread, about three minutes
+python benchmarks/deep.py            all of it, one thread, about five minutes
 python benchmarks/deep.py update     the paper's update as a share of a 4096^3 sgemm
 python benchmarks/deep.py peers      dqn and dqn-mmc-sr against Stable-Baselines3's DQN
+python benchmarks/deep.py small      the same with two dense layers, in CartPole and DeepSea
 python benchmarks/deep.py replay     bytes per transition, time to sample
 python benchmarks/deep.py profile    where a step of the paper's agent goes
 python benchmarks/deep.py scales     steps/s of the scale presets on Montezuma's Revenge
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -23,15 +24,20 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.cost import best_time, measure_cost, random_replay
-from countless.agents.dqn.device import Device, tune_process
+from countless.agents.dqn.device import LEVEL, Device, tune_process
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import bytes_needed
 from countless.agents.dqn.trainer import Trainer
 from countless.envs.atari import AtariFrameEnv
+from countless.envs.make import make_frame_env
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import VecEnv
 
 GAME = "MontezumaRevenge"
 EPISODE = 1_000  # frames: short episodes, so that some end before the measurement
+SMALL_STEPS = 500
 ROUNDS, STEPS = 16, 100  # short rounds: a clock that wanders slows all of a round alike
 
 
@@ -75,66 +81,121 @@ class Stacked(gymnasium.Env[Any, Any]):
         return step.frame[..., None], step.reward, step.terminated, step.truncated, {}
 
 
+def steady(trainer: Trainer, steps: int) -> Callable[[], float]:
+    """Steps/s of the next `steps` steps of an agent that learns."""
+    while trainer.step < 50:
+        trainer.turn()
+
+    def measure() -> float:
+        began = time.perf_counter()
+        for _ in range(steps):
+            trainer.turn()
+        return steps / (time.perf_counter() - began)
+
+    return measure
+
+
 def ours(agent: str, **parameters: Any) -> Callable[[], float]:
-    """Steps/s of a few hundred steps of an agent that learns."""
+    """An agent in an Atari game."""
     settings = {
         "network": "nature", "replay": 10_000, "warmup": 500, "epsilon": 0.1,
         "epsilon_start": 0.1, "target_period": 10_000, "max_frames": EPISODE,
     }  # fmt: skip
     config = make_config(agent, parameters=settings | parameters)
     game = AtariFrameEnv(GAME, 0, max_frames=config.max_frames)
-    trainer = Trainer([game], config, Device(), 0)
-    while trainer.step < 50:
-        trainer.turn()
-
-    def measure() -> float:
-        began = time.perf_counter()
-        for _ in range(STEPS):
-            trainer.turn()
-        return STEPS / (time.perf_counter() - began)
-
-    return measure
+    return steady(Trainer([game], config, Device(), 0), STEPS)
 
 
-def theirs() -> Callable[[], float]:
-    """Steps/s of Stable-Baselines3's DQN: same network, game, batch and update period."""
+def theirs(policy: str, env: VecEnv, steps: int, **parameters: Any) -> Callable[[], float]:
+    """Stable-Baselines3's DQN: same network, game, batch and update period."""
     from stable_baselines3 import DQN
-    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
 
-    model = DQN(
-        "CnnPolicy", VecFrameStack(DummyVecEnv([Stacked]), 4), buffer_size=10_000,
-        learning_starts=500, batch_size=32, train_freq=4, gradient_steps=1, gamma=0.99,
-        target_update_interval=10_000, exploration_initial_eps=0.1, exploration_final_eps=0.1,
-        device="cpu", seed=0,
-    )  # fmt: skip
+    settings = {
+        "buffer_size": 10_000, "learning_starts": 500, "batch_size": 32, "train_freq": 4,
+        "gradient_steps": 1, "gamma": 0.99, "target_update_interval": 10_000,
+        "exploration_initial_eps": 0.1, "exploration_final_eps": 0.1, "device": "cpu", "seed": 0,
+    }  # fmt: skip
+    model = DQN(policy, env, **settings | parameters)
     model.learn(550)
 
     def measure() -> float:
         began = time.perf_counter()
-        model.learn(STEPS, reset_num_timesteps=False)
-        return STEPS / (time.perf_counter() - began)
+        model.learn(steps, reset_num_timesteps=False)
+        return steps / (time.perf_counter() - began)
 
     return measure
 
 
-def peers() -> None:
-    runs = {
-        "Stable-Baselines3 DQN": theirs(),
-        "dqn": ours("dqn"),
-        "dqn-mmc-sr, Nature-size": ours("dqn-mmc-sr"),
-        "dqn-mmc-sr, Nature-size, --sr-target next": ours("dqn-mmc-sr", sr_target="next"),
-    }
+def compare(runs: dict[str, Callable[[], float]]) -> None:
+    """Each against the first, in rounds that take turns."""
     speeds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, measure in runs.items():
             speeds[name].append(measure())
+    first = next(iter(runs))
     for name, values in speeds.items():
-        ratios = np.array(values) / np.array(speeds["Stable-Baselines3 DQN"])
-        low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+        low, middle, high = np.quantile(np.array(values) / speeds[first], (0.25, 0.5, 0.75))
         print(
             f"{name}: {np.median(values):.0f} steps/s, {middle:.2f} x in the median of {ROUNDS} "
             f"rounds (middle half: {low:.2f} to {high:.2f})"
         )
+
+
+def peers() -> None:
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
+
+    compare({
+        "Stable-Baselines3 DQN": theirs(
+            "CnnPolicy", VecFrameStack(DummyVecEnv([Stacked]), 4), STEPS
+        ),
+        "dqn": ours("dqn"),
+        "dqn-mmc-sr, Nature-size": ours("dqn-mmc-sr"),
+        "dqn-mmc-sr, Nature-size, --sr-target next": ours("dqn-mmc-sr", sr_target="next"),
+    })  # fmt: skip
+
+
+class Vectors(gymnasium.Env[Any, Any]):
+    """An environment for Stable-Baselines3, its frames as vectors in the network's own units."""
+
+    def __init__(self, name: str) -> None:
+        self.game = make_frame_env(name, 0, max_frames=EPISODE)
+        self.factor = LEVEL if self.game.dtype == np.uint8 else 1.0
+        size = int(np.prod(self.game.frame_shape))
+        self.observation_space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self.action_space = spaces.Discrete(self.game.n_actions)
+
+    def _vector(self, frame: Any) -> Any:
+        return frame.reshape(-1) * np.float32(self.factor)
+
+    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
+        return self._vector(self.game.reset()), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        step = self.game.step(int(action))
+        return self._vector(step.frame), step.reward, step.terminated, step.truncated, {}
+
+
+def small() -> None:
+    """Two layers of 128 units, Adam, an update every four steps."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    settings = {
+        "update_period": 4, "replay": 10_000, "warmup": 500, "epsilon": 0.1, "epsilon_start": 0.1,
+        "target_period": 500, "max_frames": EPISODE,
+    }  # fmt: skip
+    for name in ("CartPole-v1", "bsuite-deepsea-20"):
+        env = DummyVecEnv([lambda name=name: Vectors(name)])
+        runs = {
+            f"{name}, Stable-Baselines3 DQN": theirs(
+                "MlpPolicy", env, SMALL_STEPS, target_update_interval=500, learning_rate=0.001,
+                policy_kwargs={"net_arch": [128, 128]},
+            )
+        }  # fmt: skip
+        for agent in ("dqn", "dqn-mmc-sr"):
+            game = make_frame_env(name, 0, max_frames=EPISODE)
+            config = make_config(agent, scale="small", parameters=settings)
+            runs[f"{name}, {agent}"] = steady(Trainer([game], config, Device(), 0), SMALL_STEPS)
+        compare(runs)
 
 
 def replay() -> None:
@@ -170,7 +231,8 @@ def scales() -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "update": update, "peers": peers, "replay": replay, "profile": profile, "scales": scales,
+    "update": update, "peers": peers, "small": small, "replay": replay, "profile": profile,
+    "scales": scales,
 }  # fmt: skip
 
 
