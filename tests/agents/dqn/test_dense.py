@@ -9,6 +9,7 @@ import torch
 from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.centre import BonusCentre
 from countless.agents.dqn.dense import DenseLosses, has_written_gradients
+from countless.agents.dqn.dense_values import DenseValues
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.losses import TransitionTensors, compute_goals, compute_losses
@@ -176,3 +177,25 @@ def test_what_a_learner_keeps_brings_another_to_where_it_is():
     other.update(batch)
     for ours, theirs in zip(learner.network.parameters(), other.network.parameters(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"norm": 2.0}, {"normalise": False}, {"input_scale": 9.0}]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8])
+def test_values_to_act_by_are_those_of_the_network(settings, dtype):
+    config = make_config("dqn-mmc-sr", parameters={"network": "mlp", "history": HISTORY} | settings)
+    network = Network(SPEC, config.architecture)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 0.05 * torch.randn_like(parameter)
+    values = DenseValues(network, DenseLosses(network, config.losses).parameters)
+    random = np.random.default_rng(0)
+    for _ in range(2):  # they follow what is learned
+        for size in (1, 3):
+            seen = random.integers(0, 200, (size, HISTORY, *SPEC.frame_shape)).astype(dtype)
+            with torch.no_grad():
+                expected = network.values(Device().observations(seen)).numpy()
+            np.testing.assert_allclose(values.q(seen), expected, rtol=1e-4, atol=1e-4)
+        with torch.no_grad():
+            network.q_head.weight += 1.0

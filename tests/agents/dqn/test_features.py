@@ -151,7 +151,7 @@ def test_a_collapse_is_said_once(monkeypatch):
         last.weight.zero_()
         last.bias.fill_(1.0)
     # Small steps from there: the features stay the same for every observation for a while.
-    trainer.learner.optimiser.param_groups[0]["lr"] = 0.0
+    trainer.learner.optimiser.settings["lr"] = 0.0
     collapsed = records(trainer, 120)
     measured = [record for record in collapsed if record.features is not None]
     assert len(measured) > 2

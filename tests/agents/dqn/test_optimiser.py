@@ -156,7 +156,7 @@ def test_the_configuration_names_the_optimiser():
     weight = torch.nn.Parameter(torch.zeros(1))
     usual = make_optimiser([weight], LearningConfig())
     assert isinstance(usual, CentredRMSProp)
-    assert usual.param_groups[0]["epsilon"] == 0.01 / 32**2
+    assert usual.settings["epsilon"] == 0.01 / 32**2
     other = make_optimiser([weight], LearningConfig(optimiser="adam", learning_rate=0.5))
     assert isinstance(other, Adam)
-    assert other.param_groups[0]["lr"] == 0.5
+    assert other.settings["lr"] == 0.5

@@ -13,7 +13,6 @@ from math import inf
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
 
 from countless.agents.dqn.config import LossConfig
 from countless.agents.dqn.losses import (
@@ -23,7 +22,7 @@ from countless.agents.dqn.losses import (
     td_loss,
     weighted_sum,
 )
-from countless.agents.dqn.network import TINY, Network
+from countless.agents.dqn.network import TINY, Network, p_norm
 
 ALIGNED = 16  # elements: each parameter begins at a cache line
 
@@ -54,6 +53,10 @@ class FlatParameters:
             view = self.part(name, self.vector.data)
             parameter.data = view.copy_(parameter.data)
             parameter.grad = self.part(name, self.vector.grad)
+
+    def start(self, name: str) -> int:
+        """Where a parameter begins."""
+        return self._places[name][0]
 
     def part(self, name: str, vector: Tensor) -> Tensor:
         """What belongs to one parameter in a vector of all; a number that all share as it is."""
@@ -111,6 +114,7 @@ class DenseLosses:
         self.parameters = FlatParameters(network)
         self.config = config
         self._network = network
+        self._one_hot = torch.eye(network.spec.actions)
         self._encoder = _with_relus(network.encoder)
         self._q = _Layer(network.q_head)
         self._sr = None if network.sr_head is None else _with_relus(network.sr_head)
@@ -129,7 +133,7 @@ class DenseLosses:
             raw = layer.forward(raw)
         phi = network.normalise(raw) if network.normalised else raw
         # As a layer that reads one-hot actions, the embedding is a layer like the others.
-        taken = F.one_hot(batch.a_tm1, network.spec.actions).to(torch.float32)  # (B, A)
+        taken = self._one_hot.index_select(0, batch.a_tm1)  # (B, A)
         td, q_tm1, gradient = self._td(phi, taken, goals.q_tm1)
         sr = reconstruction = None
         if self._sr is not None:
@@ -200,7 +204,7 @@ def _before_normalising(gradient: Tensor, raw: Tensor, phi: Tensor, norm: float)
 
     dn / draw = (raw / n)^(p - 1), where n is not held at its least value.
     """
-    norms: Tensor = torch.linalg.vector_norm(raw, norm, 1, keepdim=True)
+    norms = p_norm(raw, norm).unsqueeze(1)
     inner = (gradient * phi).sum(1, keepdim=True) * (norms >= TINY)
     by_norm = inner if norm == 1.0 else inner * phi.pow(norm - 1.0)
     return (gradient - by_norm) / norms.clamp_min(TINY)

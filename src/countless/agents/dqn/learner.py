@@ -14,6 +14,7 @@ from torch import Tensor
 from countless.agents.dqn.centre import BonusCentre
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.dense import DenseLosses, has_written_gradients
+from countless.agents.dqn.dense_values import FEW, DenseValues
 from countless.agents.dqn.device import Device, as_numpy
 from countless.agents.dqn.losses import (
     Losses,
@@ -90,6 +91,9 @@ class Learner:
             if device.plain_cpu and has_written_gradients(self.network, config.losses)
             else None
         )
+        self._values = (
+            None if self._dense is None else DenseValues(self.network, self._dense.parameters)
+        )
         self.optimiser = make_optimiser(
             self.network.parameters() if self._dense is None else [self._dense.parameters.vector],
             learning,
@@ -121,7 +125,7 @@ class Learner:
             return self._dense.with_gradients(tensors, goals)
         with self.device.autocast():
             losses = self.losses(batch)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad()
         losses.total.backward()  # type: ignore[no-untyped-call]
         return losses
 
@@ -168,6 +172,9 @@ class Learner:
     @torch.inference_mode()
     def greedy(self, observations: NDArray[Any]) -> NDArray[np.int64]:
         """The best actions (B,) of observations (B, history, ...)."""
+        if self._values is not None and len(observations) <= FEW:
+            best: NDArray[np.int64] = self._values.q(observations).argmax(1)
+            return best
         with self.device.autocast():
             q = self.network.values(self.device.observations(observations))  # (B, A)
         actions: NDArray[np.int64] = q.argmax(1).cpu().numpy()

@@ -21,7 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from countless.agents.dqn.centre import Affine
 from countless.agents.dqn.config import LossConfig, RewardConfig
-from countless.agents.dqn.network import TINY, Network
+from countless.agents.dqn.network import TINY, Network, p_norm
 
 
 class TransitionTensors(NamedTuple):
@@ -104,7 +104,7 @@ def compute_targets(
     phi_tm1, phi_t = phi[:size], phi[size:]
     r_int_t = batch.r_int_t
     if rewards.sr_bonus_when_sampled:
-        norm_tm1 = torch.linalg.vector_norm(target.psi(raw_tm1, phi_tm1), target.norm, 1)  # (B,)
+        norm_tm1 = p_norm(target.psi(raw_tm1, phi_tm1), target.norm)  # (B,)
         # Steps that got no bonus keep none.
         r_int_t = torch.where(batch.r_int_t > 0.0, sr_bonus(norm_tm1), 0.0)
     psi_tm1 = None

@@ -113,8 +113,7 @@ class Network(nn.Module):
         return observations if self.input_scale == 1.0 else observations * self.input_scale
 
     def normalise(self, raw: Tensor) -> Tensor:
-        norms: Tensor = torch.linalg.vector_norm(raw, self.norm, 1, keepdim=True)
-        return raw / norms.clamp_min(TINY)
+        return raw / p_norm(raw, self.norm).unsqueeze(1).clamp_min(TINY)
 
     def q(self, phi: Tensor) -> Tensor:
         """Action values (B, actions)."""
@@ -131,9 +130,7 @@ class Network(nn.Module):
 
     def sr_norm(self, observations: Tensor) -> Tensor:
         """||psi||_p of observations, (B,)."""
-        psi = self.psi(*self.features(observations))
-        norms: Tensor = torch.linalg.vector_norm(psi, self.norm, 1)
-        return norms
+        return p_norm(self.psi(*self.features(observations)), self.norm)
 
     def predict(self, phi: Tensor, actions: Tensor) -> Tensor:
         """The next frame (B, *frame_shape), in the frame's own units."""
@@ -189,6 +186,12 @@ class Decoder(nn.Module):
             assert isinstance(layer, nn.ConvTranspose2d)
             x = deconvolve(layer, x, 1 if self.one and i == len(self.up) - 1 else None, self.relu)
         return deconvolve(self.last, x).squeeze(1)
+
+
+def p_norm(x: Tensor, p: float) -> Tensor:
+    """||x||_p of each row (B,), where no x is negative: features and psi come from a ReLU."""
+    norms: Tensor = x.sum(1) if p == 1.0 else torch.linalg.vector_norm(x, p, 1)
+    return norms
 
 
 def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ _POOL = ThreadPoolExecutor(max_workers=8)
 ADAM_DECAYS, ADAM_EPSILON = (0.9, 0.999), 1e-8
 
 State = dict[str, torch.Tensor]
+Settings = dict[str, float]
 
 
 def make_optimiser(params: Iterable[torch.nn.Parameter], learning: LearningConfig) -> Optimiser:
@@ -45,20 +46,33 @@ def make_optimiser(params: Iterable[torch.nn.Parameter], learning: LearningConfi
     )
 
 
-class Optimiser(torch.optim.Optimizer):
-    """Keeps tensors for each parameter, under names that checkpoints keep."""
+class Optimiser:
+    """Keeps tensors for each parameter, under names that checkpoints keep.
+
+    Not one of `torch.optim`: what these do around a step takes longer than a small network's step.
+    """
+
+    def __init__(self, params: Iterable[torch.nn.Parameter], **settings: float) -> None:
+        self.settings = settings
+        self.state = {weight: self._start(weight) for weight in params}
+
+    def zero_grad(self) -> None:
+        """No parameter has a gradient any more."""
+        for weight in self.state:
+            weight.grad = None
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+    def step(self) -> None:
         """One step; parameters without a gradient stay."""
-        assert closure is None
-        for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    self._update(weight, self.state[weight], group)
+        for weight, state in self.state.items():
+            if weight.grad is not None:
+                self._update(weight, state, self.settings)
 
     @abstractmethod
-    def _update(self, weight: torch.Tensor, state: State, group: Any) -> None: ...
+    def _start(self, weight: torch.Tensor) -> State: ...
+
+    @abstractmethod
+    def _update(self, weight: torch.Tensor, state: State, settings: Settings) -> None: ...
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
@@ -86,33 +100,33 @@ class CentredRMSProp(Optimiser):
     def __init__(
         self, params: Iterable[torch.nn.Parameter], lr: float, decay: float, epsilon: float
     ) -> None:
-        super().__init__(params, {"lr": lr, "decay": decay, "epsilon": epsilon})
-        for group in self.param_groups:
-            for weight in group["params"]:
-                self.state[weight] = {
-                    "mean": torch.zeros_like(weight, memory_format=torch.preserve_format),
-                    "square": torch.ones_like(weight, memory_format=torch.preserve_format),
-                }
+        super().__init__(params, lr=lr, decay=decay, epsilon=epsilon)
 
-    def _update(self, weight: torch.Tensor, state: State, group: Any) -> None:
+    def _start(self, weight: torch.Tensor) -> State:
+        return {
+            "mean": torch.zeros_like(weight, memory_format=torch.preserve_format),
+            "square": torch.ones_like(weight, memory_format=torch.preserve_format),
+        }
+
+    def _update(self, weight: torch.Tensor, state: State, settings: Settings) -> None:
         update = _update_cpu if weight.device.type == "cpu" else _update
-        update(weight, state, group)
+        update(weight, state, settings)
 
 
-def _update_cpu(weight: torch.Tensor, state: State, group: Any) -> None:
-    settings = [np.float32(group[name]) for name in ("lr", "decay", "epsilon")]
-    _in_chunks(_step, weight, state, settings)
+def _update_cpu(weight: torch.Tensor, state: State, settings: Settings) -> None:
+    numbers = [np.float32(settings[name]) for name in ("lr", "decay", "epsilon")]
+    _in_chunks(_step, weight, state, numbers)
 
 
-def _update(weight: torch.Tensor, state: State, group: Any) -> None:
+def _update(weight: torch.Tensor, state: State, settings: Settings) -> None:
     gradient, mean, square = weight.grad, state["mean"], state["square"]
     assert gradient is not None
-    decay = group["decay"]
+    decay = settings["decay"]
     mean.lerp_(gradient, 1.0 - decay)
     square.mul_(decay).addcmul_(gradient, gradient, value=1.0 - decay)
     variance = torch.addcmul(square, mean, mean, value=-1.0).clamp_min_(0.0)
-    root = variance.add_(group["epsilon"]).sqrt_()
-    weight.addcdiv_(gradient, root, value=-group["lr"])
+    root = variance.add_(settings["epsilon"]).sqrt_()
+    weight.addcdiv_(gradient, root, value=-settings["lr"])
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
@@ -137,24 +151,24 @@ class Adam(Optimiser):
     """
 
     def __init__(self, params: Iterable[torch.nn.Parameter], lr: float) -> None:
-        super().__init__(params, {"lr": lr})
-        for group in self.param_groups:
-            for weight in group["params"]:
-                self.state[weight] = {
-                    "mean": torch.zeros_like(weight, memory_format=torch.preserve_format),
-                    "square": torch.zeros_like(weight, memory_format=torch.preserve_format),
-                    "steps": torch.zeros(1, dtype=torch.int64),
-                }
+        super().__init__(params, lr=lr)
 
-    def _update(self, weight: torch.Tensor, state: State, group: Any) -> None:
+    def _start(self, weight: torch.Tensor) -> State:
+        return {
+            "mean": torch.zeros_like(weight, memory_format=torch.preserve_format),
+            "square": torch.zeros_like(weight, memory_format=torch.preserve_format),
+            "steps": torch.zeros(1, dtype=torch.int64),
+        }
+
+    def _update(self, weight: torch.Tensor, state: State, settings: Settings) -> None:
         state["steps"] += 1
         steps = int(state["steps"])
         first, second = (1.0 - decay**steps for decay in ADAM_DECAYS)
-        rate, scale = group["lr"] / first, second**-0.5
+        rate, scale = settings["lr"] / first, second**-0.5
         if weight.device.type == "cpu":
             rests = np.array([1.0 - decay for decay in ADAM_DECAYS], np.float32)
-            settings = [np.float32(rate), np.float32(scale), rests, np.float32(ADAM_EPSILON)]
-            _in_chunks(_adam_step, weight, state, settings)
+            numbers = [np.float32(rate), np.float32(scale), rests, np.float32(ADAM_EPSILON)]
+            _in_chunks(_adam_step, weight, state, numbers)
             return
         gradient, mean, square = weight.grad, state["mean"], state["square"]
         assert gradient is not None
@@ -164,7 +178,7 @@ class Adam(Optimiser):
 
 
 def _in_chunks(
-    step: Callable[..., None], weight: torch.Tensor, state: State, settings: list[Any]
+    step: Callable[..., None], weight: torch.Tensor, state: State, numbers: list[Any]
 ) -> None:
     """A compiled step over weight, gradient, mean and square, on several threads if there are."""
     gradient = weight.grad
@@ -177,7 +191,7 @@ def _in_chunks(
     size = arrays[0].size
 
     def part(start: int) -> None:
-        step(*(array[start : start + CHUNK] for array in arrays), *settings)
+        step(*(array[start : start + CHUNK] for array in arrays), *numbers)
 
     starts = range(0, size, CHUNK)
     if len(starts) == 1 or torch.get_num_threads() == 1:

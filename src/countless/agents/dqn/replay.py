@@ -80,7 +80,7 @@ class Replay:
 
     def __len__(self) -> int:
         """Slots that can be sampled, a few of which hold an episode's last frame only."""
-        return int((self._highest() - self._lowest()).clip(0).sum())
+        return int(self._ranges()[1].sum())
 
     def append(
         self, lane: int, frame: NDArray[Any], action: int, extrinsic: float, flags: int
@@ -114,15 +114,15 @@ class Replay:
 
     def sample(self, size: int, random: np.random.Generator) -> Transitions:
         """`size` transitions, uniformly and with replacement from all that can be sampled."""
-        low = self._lowest()
-        sizes = (self._highest() - low).clip(0)
-        bounds = np.cumsum(sizes)
+        low, sizes = self._ranges()
+        bounds = sizes.cumsum()
+        before = bounds - sizes
         lane, slot = np.empty(size, np.int64), np.empty(size, np.int64)
         missing = np.arange(size)
         while len(missing):
             drawn = random.integers(bounds[-1], size=len(missing))
             lanes = np.searchsorted(bounds, drawn, side="right")
-            slots = low[lanes] + drawn - (bounds - sizes)[lanes]
+            slots = low[lanes] + drawn - before[lanes]
             lane[missing], slot[missing] = lanes, slots
             missing = missing[(self.flags[lanes, slots % self.capacity] & STEP) == 0]
         batch = self.gather(lane, slot)
@@ -173,7 +173,7 @@ class Replay:
 
     def can_sample(self) -> bool:
         """Whether there is a transition that can be sampled: of two slots in a row, one is."""
-        return bool((self._highest() - 2 >= self._lowest()).any())
+        return bool((self._ranges()[1] >= 2).any())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that a checkpoint keeps: the used part of each array."""
@@ -189,18 +189,24 @@ class Replay:
             else:
                 getattr(self, name)[:, : array.shape[1]] = array
 
-    def _oldest(self) -> NDArray[np.int64]:
-        return (self.written - self.capacity).clip(0)
+    def _ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of each lane, the first slot to sample and how many there are from there."""
+        ranges: tuple[NDArray[np.int64], NDArray[np.int64]] = _ranges(
+            self.written, self.opened, self.capacity, self.history
+        )
+        return ranges
 
-    def _lowest(self) -> NDArray[np.int64]:
-        """The first slots to sample: a stack must not reach back past the tail of a full ring."""
-        behind = np.where(self.written > self.capacity, self.history - 1, 0)
-        lowest: NDArray[np.int64] = self._oldest() + behind
-        return lowest
 
-    def _highest(self) -> NDArray[np.int64]:
-        """One past the last slots to sample: their episode is over, the slot after them written."""
-        return np.minimum(self.opened, self.written - 1)
+@njit(nogil=True, cache=True)
+def _ranges(written, opened, capacity, history):  # type: ignore[no-untyped-def]
+    """From the first whose stack does not reach back past the tail of a full ring, to the last of
+    a finished episode; the slot after it must be written too."""
+    low, size = np.zeros_like(written), np.zeros_like(written)
+    for lane in range(len(written)):
+        if written[lane] > capacity:
+            low[lane] = written[lane] - capacity + history - 1
+        size[lane] = max(0, min(opened[lane], written[lane] - 1) - low[lane])
+    return low, size
 
 
 @njit(nogil=True, cache=True)
