@@ -21,11 +21,16 @@ AGENT, SCALE = "dqn-mmc-sr", "small"
 ROOMS, SEA = "fourrooms", "bsuite-deepsea-10"
 TITLES = {ROOMS: "FourRooms", SEA: "DeepSea 10"}
 WANTED = 0.7  # rank correlation
-# What is measured, each beside what the scale `small` says.
+# What is measured, each beside what the scale `small` says. Normalised features have a norm of one,
+# so that psi has the same limit everywhere if it also goes on after an episode; then it is only the
+# road there that tells states apart, and fewer updates make it longer.
 SETTINGS: dict[str, dict[str, Any]] = {
     "ℓ1": {"norm": 1.0},
     "ℓ2": {"norm": 2.0},
-}
+    "ℓ1, normalised": {
+        "norm": 1.0, "normalise": True, "sr_terminal": "continue", "update_period": 4,
+    },
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
