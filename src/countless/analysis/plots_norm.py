@@ -84,7 +84,8 @@ def draw_clouds(stem: Path, rows: Mapping[str, Mapping[str, Sequence[Cloud]]]) -
                     axis.set_major_formatter(FuncFormatter(short))
                     axis.set_minor_formatter(NullFormatter())
             panels[0].set_ylabel("norm of the SR")
-            panels[0].legend(fontsize=8)
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), fontsize=8)
         save_figure(figure, stem)
 
 

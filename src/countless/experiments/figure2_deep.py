@@ -21,16 +21,13 @@ AGENT, SCALE = "dqn-mmc-sr", "small"
 ROOMS, SEA = "fourrooms", "bsuite-deepsea-10"
 TITLES = {ROOMS: "FourRooms", SEA: "DeepSea 10"}
 WANTED = 0.7  # rank correlation
-# What is measured, each beside what the scale `small` says. Normalised features have a norm of one,
-# so that psi has the same limit everywhere if it also goes on after an episode; then it is only the
-# road there that tells states apart, and fewer updates make it longer.
+# What is measured, each beside what the scale `small` says. Where psi stops at the end of an episode
+# its limit is the time that is left; with fewer updates per step it takes longer to get to its limit.
 SETTINGS: dict[str, dict[str, Any]] = {
     "ℓ1": {"norm": 1.0},
     "ℓ2": {"norm": 2.0},
-    "ℓ1, normalised": {
-        "norm": 1.0, "normalise": True, "sr_terminal": "continue", "update_period": 4,
-    },
-}  # fmt: skip
+    "ℓ2, continuing": {"norm": 2.0, "sr_terminal": "continue", "update_period": 4},
+}
 
 
 @dataclass(frozen=True)
