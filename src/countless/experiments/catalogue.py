@@ -7,6 +7,7 @@ from countless.experiments import (
     atari_table,
     deepsea,
     figure2,
+    figure2_deep,
     more_mdps,
     table1,
     table2,
@@ -30,6 +31,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         atari_table.TABLE_4,
         atari_table.ABLATIONS,
         deepsea.EXPERIMENT,
+        figure2_deep.EXPERIMENT,
     )
 }
 GROUPS: dict[str, tuple[str, ...]] = {

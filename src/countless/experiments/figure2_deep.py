@@ -1,0 +1,285 @@
+"""Figure 2 for the deep agent: does the norm of the learned successor features count visits?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.analysis.tables import Cell, Table
+from countless.envs.catalog import make_mdp
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.norm_visits import Moment, acted_in, measurement, moments, places
+from countless.runs.job import Job
+from countless.runs.measurement import MeasurementJob
+
+AGENT, SCALE = "dqn-mmc-sr", "small"
+ROOMS, SEA = "fourrooms", "bsuite-deepsea-10"
+TITLES = {ROOMS: "FourRooms", SEA: "DeepSea 10"}
+WANTED = 0.7  # rank correlation
+# What is measured, each beside what the scale `small` says. Where psi stops at the end of an episode
+# its limit is the time that is left; with fewer updates per step it takes longer to get to its limit.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ℓ1": {"norm": 1.0},
+    "ℓ2": {"norm": 2.0},
+    "ℓ2, continuing": {"norm": 2.0, "sr_terminal": "continue", "update_period": 4},
+}
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far a scale of this study goes, and how often it looks."""
+
+    steps: int
+    checkpoints: int = 10
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+EXTENTS = {
+    "smoke": Extent(400, 4, {"warmup": 200, "epsilon_steps": 400}),
+    "laptop": Extent(20_000),
+    "paper": Extent(100_000),
+}
+
+
+def job_of(env: str, setting: str, seed: int, plan: Plan) -> MeasurementJob:
+    """One seed of one setting."""
+    from countless.runs.dqn import make_job
+
+    extent = EXTENTS[plan.scale]
+    deep = make_job(
+        AGENT,
+        env,
+        seed=seed,
+        frames=extent.steps,
+        scale=SCALE,
+        device="cpu",
+        parameters=SETTINGS[setting] | extent.parameters,
+    )
+    return measurement(deep, extent.checkpoints)
+
+
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """Every setting of a seed before the next seed: an interrupted study has compared them."""
+    yield [
+        job_of(env, setting, seed, plan)
+        for seed in plan.seeds
+        for env in plan.games
+        for setting in SETTINGS
+    ]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one seed of one setting showed, moment by moment."""
+
+    env: str
+    moments: list[Moment]
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        return np.array([moment.step for moment in self.moments])
+
+    def over_visited(self) -> NDArray[np.float64]:
+        return np.array([moment.over_visited() for moment in self.moments])
+
+    def over_all(self) -> NDArray[np.float64]:
+        states = acted_in(make_mdp(self.env))
+        return np.array([moment.over(states) for moment in self.moments])
+
+    def within_depth(self) -> NDArray[np.float64]:
+        rows, _ = places(make_mdp(self.env))
+        return np.array([moment.within(rows) for moment in self.moments])
+
+
+Traces = dict[tuple[str, str], list[Trace]]  # (environment, setting) -> a trace per seed
+
+
+def read_traces(plan: Plan, records: Records) -> Traces:
+    """All that the plan asks for."""
+    names = ("step", "state", "visits", "sr_norm", "added_bonus")
+    found: Traces = {}
+    for env in plan.games:
+        for setting in SETTINGS:
+            for seed in plan.seeds:
+                table = records[job_of(env, setting, seed, plan)].records
+                assert table is not None
+                columns = {name: table[name].to_numpy() for name in names}
+                found.setdefault((env, setting), []).append(Trace(env, moments(columns)))
+    return found
+
+
+def views(env: str) -> dict[str, str]:
+    """How the states of an environment are compared: a name -> the method of `Trace`."""
+    if env == SEA:
+        return {"visited states": "over_visited", "within a depth": "within_depth"}
+    return {"visited states": "over_visited", "all states": "over_all"}
+
+
+def render(plan: Plan, records: Records, folder: Path) -> Section:
+    """A table, the correlations over time, the norms against visits, and the maps."""
+    traces = read_traces(plan, records)
+    figures = [_correlations(traces, plan, folder), _clouds(traces, plan, folder)]
+    if ROOMS in plan.games:
+        figures += [
+            _maps(traces[ROOMS, setting][0], setting, plan, folder / f"maps-{i + 1}")
+            for i, setting in enumerate(SETTINGS)
+        ]
+    return Section(
+        (summary(traces, plan),), tuple(figures), _words(plan), " ".join(map(str, plan.seeds))
+    )
+
+
+def summary(traces: Traces, plan: Plan) -> Table:
+    """Rank correlations: at the first look, the largest, and at the end with the range of seeds."""
+    rows: list[tuple[Cell, ...]] = []
+    for env in plan.games:
+        for setting in SETTINGS:
+            for view, method in views(env).items():
+                y = np.array([getattr(trace, method)() for trace in traces[env, setting]])
+                rows.append((TITLES[env], setting, view, *_numbers(y)))
+    columns = (
+        "environment", "setting", "over", "first look", "largest", "looks at 0.7 or more",
+        "at the end", "lowest seed", "highest seed",
+    )  # fmt: skip
+    shown = ("first look", "largest", "at the end", "lowest seed", "highest seed")
+    steps = EXTENTS[plan.scale].steps
+    return Table(
+        f"Rank correlation of ‖ψ(s)‖ with visits, {steps:,} steps, means over seeds",
+        columns,
+        tuple(rows),
+        labels=3,
+        note="The largest is that of the mean over seeds; looks are those at which this mean "
+        "reaches 0.7.",
+        formats=dict.fromkeys(shown, ".2f"),
+    )
+
+
+def _numbers(y: NDArray[np.float64]) -> tuple[Cell, ...]:
+    """Of correlations (seeds, looks)."""
+    mean = _mean(y)
+    last = y[:, -1][np.isfinite(y[:, -1])]
+    low, high = (float(last.min()), float(last.max())) if len(last) else (None, None)
+    known = mean[np.isfinite(mean)]
+    largest = float(known.max()) if len(known) else None
+    reached = f"{int((known >= WANTED).sum())} of {len(mean)}"
+    return float(mean[0]), largest, reached, float(mean[-1]), low, high
+
+
+def _mean(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Over seeds that are known; NaN where none is."""
+    known = np.isfinite(y)
+    total = np.where(known, y, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
+
+
+def _correlations(traces: Traces, plan: Plan, folder: Path) -> Figure:
+    from countless.analysis.plots_norm import Correlations, draw_correlations
+
+    panels = {
+        f"{TITLES[env]}: {view}": {
+            setting: Correlations(
+                traces[env, setting][0].steps,
+                np.array([getattr(trace, method)() for trace in traces[env, setting]]),
+            )
+            for setting in SETTINGS
+        }
+        for env in plan.games
+        for view, method in views(env).items()
+        if view != "all states"
+    }
+    draw_correlations(folder / "correlations", panels, WANTED)
+    return Figure(
+        folder / "correlations",
+        "Rank correlation over states of the norm of the learned successor features (target "
+        "network) with the number of visits, while the agent learns: mean over seeds, and the range "
+        "of the seeds.",
+    )
+
+
+def _clouds(traces: Traces, plan: Plan, folder: Path) -> Figure:
+    from countless.analysis.plots_norm import Cloud, draw_clouds
+
+    rows = {
+        TITLES[env]: {
+            setting: [
+                Cloud(moment.step, moment.visits, moment.norm)
+                for moment in _chosen(traces[env, setting][0].moments, 3)
+            ]
+            for setting in SETTINGS
+        }
+        for env in plan.games
+    }
+    draw_clouds(folder / "norms", rows)
+    return Figure(
+        folder / "norms",
+        f"The norm of the learned successor features of each visited state against its visits, at "
+        f"three times (seed {plan.seeds[0]}).",
+    )
+
+
+def _chosen(found: Sequence[Moment], count: int) -> list[Moment]:
+    """The first, the last, and some between."""
+    at = np.unique(np.linspace(0, len(found) - 1, count).round().astype(int))
+    return [found[i] for i in at]
+
+
+def _maps(trace: Trace, setting: str, plan: Plan, stem: Path) -> Figure:
+    from countless.analysis.plots_norm import MapRow, draw_maps
+
+    mdp = make_mdp(trace.env)
+    assert mdp.layout is not None
+    states, layout = acted_in(mdp), mdp.layout
+    chosen = _chosen(trace.moments, 4)
+
+    def cells(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        shown = np.where(known, values.astype(np.float64), np.nan)
+        return np.where(layout < 0, np.nan, shown[np.maximum(layout, 0)])
+
+    rows = (
+        MapRow("visits so far", [cells(m.visits, m.visits > 0) for m in chosen], logarithmic=True),
+        MapRow(
+            "norm, over its mean",
+            [cells(m.norm / m.norm[states].mean(), states) for m in chosen],
+        ),
+        MapRow(
+            "bonus added to the reward", [cells(m.bonus, states) for m in chosen], logarithmic=True
+        ),
+    )
+    draw_maps(stem, layout < 0, [f"{moment.step:,} steps" for moment in chosen], rows)
+    return Figure(
+        stem,
+        f"FourRooms, {setting}, seed {plan.seeds[0]}: visits so far, norm of the learned successor "
+        "features over its mean at that time, and the bonus that it makes. Walls are grey; a white "
+        "cell was not visited, or (bottom right) is the goal, where nobody acts. Start: top left.",
+    )
+
+
+def _words(plan: Plan) -> tuple[str, ...]:
+    extent = EXTENTS[plan.scale]
+    return (
+        f"{AGENT} at `--scale {SCALE}` sees each state as an image with one bright pixel. A visit is a "
+        "step that the agent takes in a state, the warm-up among them. The norm is that of the target "
+        f"network, of which the bonus is made, for every state at {extent.checkpoints} times. "
+        "1 would be what counts give, 0 no relation.",
+        "In DeepSea the depth confounds: an episode ends at the bottom, so that psi sums over fewer "
+        "steps there, and every depth has as many visits as any other but another number of states. "
+        "Within a depth this plays no part: the correlation over the states of one row, averaged "
+        "over rows.",
+    )
+
+
+EXPERIMENT = Experiment(
+    "figure2-deep",
+    "the norm of the learned SR against true visits, in FourRooms and DeepSea from pixels",
+    "Figure 2 for the deep agent: does the norm of the learned SR count visits?",
+    "dqn",
+    jobs,
+    render,
+    minutes=0.3,
+    games=(ROOMS, SEA),
+)
