@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -53,6 +54,19 @@ def test_jobs_survive_the_way_to_a_worker(tmp_path):
     assert same == job
     assert (store.folder, store.command) == (tmp_path, "command")
     assert json.loads(line)["names_options"] is True
+
+
+def test_a_worker_has_the_threads_of_its_job(monkeypatch, tmp_path):
+    given = []
+
+    def popen(*args, env, **kwargs):
+        given.append(env)
+        raise OSError
+
+    monkeypatch.setattr(workers.subprocess, "Popen", popen)
+    with pytest.raises(OSError), ExitStack() as tasks:
+        workers.Workers(jobs(), Store(tmp_path, "command"), 2, SILENT, tasks).run(lambda: False)
+    assert [given[0][name] for name in workers.THREAD_VARIABLES] == ["1"] * 3
 
 
 def test_runs_at_once_must_fit_into_memory_together(monkeypatch, two_cores, tmp_path):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from countless.runs.dqn import DqnJob
 
 ENDED = "ended"
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Workers:
@@ -120,12 +121,14 @@ class _Worker:
 
     def __post_init__(self) -> None:
         paths = [path for path in sys.path if path]
+        # Set before NumPy is imported there: its own threads would take the other jobs' cores.
+        threads = dict.fromkeys(THREAD_VARIABLES, str(self.job.threads))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "countless.runs.workers"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=os.environ | threads | {"PYTHONPATH": os.pathsep.join(paths)},
             start_new_session=True,  # Ctrl-C goes to us alone, and we ask it to stop
         )
         assert self.process.stdin is not None

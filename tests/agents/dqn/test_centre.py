@@ -198,6 +198,14 @@ def test_where_an_episode_goes_on(released):
     assert {2, 4} <= set(newest[batch.terminal_t].tolist())
 
 
+def test_an_episode_whose_next_has_not_begun():
+    replay = filled()
+    lane, slot = np.zeros(3, np.int64), np.full(3, 7)  # the last step of all
+    batch = replay._with_starts(replay.gather(lane, slot), lane, slot)
+    assert batch.terminal_t.all()
+    assert not batch.continues_t.any()
+
+
 def test_psi_goes_on_in_the_target():
     config = DQNConfig(network="mlp", history=1, sr_terminal="continue", width=0.1)
     learner = Learner(Spec((5, 5), 2, True), config, Device(), 0)

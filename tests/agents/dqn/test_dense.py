@@ -25,6 +25,8 @@ SETTINGS = {
     "not normalised": {"normalise": False},
     "SR of normalised features": {"sr_input": "normalised"},
     "SR without biases": {"sr_bias": False},
+    "features without biases": {"encoder_bias": False},
+    "nothing new speaks": {"encoder_bias": False, "sr_bias": False, "first_weights": 0.3},
     "SR of what comes next": {"sr_target": "next"},
     "SR that continues": {"sr_terminal": "continue"},
     "a discount of the SR": {"gamma_sr": 0.5},
@@ -72,8 +74,10 @@ def test_gradients_equal_those_of_pytorch(name):
     with torch.no_grad():
         for parameter in network.parameters():
             parameter += 0.05 * torch.randn_like(parameter)
-        network.encoder[-2].weight[0] = 0.0  # a feature that is always zero
-        network.encoder[-2].bias[0] = 0.0
+        last = network.encoder[-2]
+        last.weight[0] = 0.0  # a feature that is always zero
+        if last.bias is not None:
+            last.bias[0] = 0.0
     reference = copy.deepcopy(network)
     assert has_written_gradients(network, config.losses)
     dense = DenseLosses(network, config.losses)
@@ -180,7 +184,8 @@ def test_what_a_learner_keeps_brings_another_to_where_it_is():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"norm": 2.0}, {"normalise": False}, {"input_scale": 9.0}]
+    "settings",
+    [{}, {"norm": 2.0}, {"normalise": False}, {"input_scale": 9.0}, {"encoder_bias": False}],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8])
 def test_values_to_act_by_are_those_of_the_network(settings, dtype):

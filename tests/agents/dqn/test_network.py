@@ -255,3 +255,30 @@ def test_the_sr_head_can_do_without_biases():
     assert count(with_bias.sr_head) - count(without.sr_head) == 256 + 128
     nothing = torch.zeros(1, 128)
     assert not without.psi(nothing, nothing).any()
+
+
+@pytest.mark.parametrize(("network", "shape"), [("mlp", (3,)), ("small", (5, 5))])
+def test_features_without_biases_scale_with_what_is_seen(network, shape):
+    spec = Spec(shape, 2, False)
+    plain, without = (make(network=network, spec=spec, encoder_bias=b) for b in (True, False))
+    assert any(name.endswith("bias") for name, _ in plain.encoder.named_parameters())
+    assert not any(name.endswith("bias") for name, _ in without.encoder.named_parameters())
+    seen = torch.rand(4, 4, *shape)
+    raw, phi = without.features(seen)
+    again, same = without.features(10.0 * seen)
+    torch.testing.assert_close(again, 10.0 * raw)
+    torch.testing.assert_close(same, phi)
+    assert not without.features(torch.zeros_like(seen))[0].any()
+
+
+def test_the_first_weights_are_multiplied():
+    spec = Spec((3,), 2, False)
+    torch.manual_seed(5)
+    plain = make(network="mlp", spec=spec)
+    torch.manual_seed(5)
+    small = make(network="mlp", spec=spec, first_weights=0.01)
+    for (name, whole), (_, part) in zip(
+        plain.named_parameters(), small.named_parameters(), strict=True
+    ):
+        factor = 0.01 if name == "encoder.1.weight" else 1.0
+        torch.testing.assert_close(part, factor * whole)

@@ -37,6 +37,24 @@ def test_a_scale_knows_the_bonus_and_what_is_given_wins():
     assert make_config("dqn-counts").beta == 0.05
     assert make_config("dqn-mmc-sr", scale="small").optimiser == "adam"
     assert make_config("dqn-mmc-sr").optimiser == "rmsprop"
+    assert not make_config("dqn-mmc-sr", scale="small").encoder_bias
+    assert make_config("dqn-counts", scale="small").encoder_bias
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_what_was_never_seen_has_a_small_norm(silent):
+    """Learning makes psi large where the agent was; without biases it stays small elsewhere."""
+    usual = {} if silent else {"encoder_bias": True, "sr_bias": True, "first_weights": 1.0}
+    trainer = make("dqn-mmc-sr", width=1.0, **usual)
+    run(trainer, 400)
+    seen = {int(frame.argmax()) for frame in trainer.replay.frames[0, : trainer.step] if frame.any()}
+    cells = np.zeros((25, 1, 5, 5), np.uint8)
+    cells.reshape(25, 25)[np.arange(25), np.arange(25)] = 255
+    norms = 1.0 / trainer.learner.sr_bonuses(cells)
+    new = [cell for cell in range(25) if cell not in seen]
+    assert new  # above the diagonal, at least
+    share = norms[new].mean() / norms[list(seen)].mean()
+    assert share < 0.2 if silent else share > 0.5
 
 
 @pytest.mark.parametrize("agent", ["dqn", "dqn-mmc", "dqn-mmc-sr", "dqn-rnd", "dqn-counts"])
@@ -134,6 +152,7 @@ def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
         ({"optimiser": "adam", "rms_decay": 0.9}, "rms_decay changes nothing"),
         ({"optimiser": "sgd"}, "optimiser must be one of rmsprop, adam"),
         ({"input_scale": -1.0}, "input_scale must lie in"),
+        ({"first_weights": 0.0}, "first_weights must lie in"),
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
     ],

@@ -75,16 +75,22 @@ SCALES: dict[str, dict[str, Any]] = {
     "paper": {},
     # Small images and vectors: learning must keep up with exploring.
     "small": {
-        "network": "mlp", "history": 1, "normalise": False, "optimiser": "adam",
-        "learning_rate": 0.001, "update_period": 1, "target_period": 100, "replay": 20_000,
-        "warmup": 500, "epsilon": 0.01, "epsilon_steps": 20_000, "max_frames": 1_000,
+        "network": "mlp", "history": 1, "norm": 2.0, "normalise": False, "tau": 0.0,
+        "optimiser": "adam", "learning_rate": 0.001, "update_period": 1, "target_period": 100,
+        "replay": 20_000, "warmup": 100, "epsilon": 0.01, "epsilon_steps": 20_000,
+        "max_frames": 1_000,
     },
 }  # fmt: skip
 FRAMES = {"smoke": 5_000, "laptop": 1_000_000, "paper": 100_000_000, "small": 40_000}
 # What a scale asks of each bonus.
 OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
-        "sr": {"beta": 0.05, "w_sr": 100.0},
+        # Observations that were never seen have features, and psi, near zero: see docs/deep.md.
+        "sr": {
+            "beta": 0.1, "bonus_limit": 0.3, "w_sr": 100.0, "normalise": True,
+            "encoder_bias": False, "first_weights": 0.01, "sr_bias": False,
+            "sr_terminal": "continue", "gamma_sr": 0.9,
+        },
         "counts": {"beta": 0.1},
         "rnd": {"bonus_sees": "vector"},  # as an image it would be blown up to 84 x 84
     },

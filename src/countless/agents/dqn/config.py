@@ -25,7 +25,7 @@ VARIANTS = ("paper", "authors")
 # ids of jobs must not change with them.
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
-    "gamma_sr", "sr_bias",
+    "gamma_sr", "sr_bias", "encoder_bias", "first_weights",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -51,6 +51,13 @@ class NetworkConfig(_Group):
     history: int = whole(4, "frames per observation", "[1, 16]")
     input_scale: float = real(
         1.0, "factor on the inputs of the network; 0: the square root of their number", "[0, inf)"
+    )
+    encoder_bias: bool = switch(
+        True, "biases in the layers that make the features; without them, and with small first "
+        "weights, what was never seen has features near zero",
+    )  # fmt: skip
+    first_weights: float = real(
+        1.0, "factor on the weights of the first layer when they are drawn", "(0, inf)"
     )
     normalise: bool = switch(True, "divide the features phi by their p-norm")
     norm: float = real(

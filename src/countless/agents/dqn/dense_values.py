@@ -25,11 +25,16 @@ class DenseValues:
     def __init__(self, network: Network, parameters: FlatParameters) -> None:
         self._vector = parameters.vector.detach().numpy()
         names = [f"encoder.{i}" for i, m in enumerate(network.encoder) if isinstance(m, nn.Linear)]
-        # Of each layer: where its weights begin, where its biases, inputs, outputs.
+        # Of each layer: where its weights begin, where its biases (-1: none), inputs, outputs.
         self._layers = np.array([
-            (parameters.start(f"{name}.weight"), parameters.start(f"{name}.bias"), *shape)
+            (
+                parameters.start(f"{name}.weight"),
+                -1 if layer.bias is None else parameters.start(f"{name}.bias"),
+                layer.in_features,
+                layer.out_features,
+            )
             for name in (*names, "q_head")
-            for shape in [network.get_parameter(f"{name}.weight").shape[::-1]]
+            for layer in [network.get_submodule(name)]
         ])  # fmt: skip
         self._norm = network.norm if network.normalised else 0.0
         self._scale = network.input_scale
@@ -61,7 +66,7 @@ def _values(vector, layers, rows, scale, norm):  # type: ignore[no-untyped-def]
                 total = np.float32(0.0)
                 for i in range(inputs):
                     total += weights[i] * x[i]
-                out[j] = total + vector[bias + j]
+                out[j] = total if bias < 0 else total + vector[bias + j]
             if k < depth - 1:
                 for j in range(outputs):
                     x[j] = max(out[j], np.float32(0.0))

@@ -96,7 +96,7 @@ class Network(nn.Module):
             if config.reconstruction
             else None
         )
-        _initialise(self, sizes.xavier or self.normalised)
+        _initialise(self, sizes.xavier or self.normalised, config.first_weights)
 
     @property
     def has_sr(self) -> bool:
@@ -260,13 +260,14 @@ def _encoder(
 ) -> nn.Sequential:
     modules: list[nn.Module] = []
     for layer in layers:
-        modules.append(nn.Conv2d(layer.in_shape[0], layer.out_shape[0], *layer.window))
+        sizes_of = (layer.in_shape[0], layer.out_shape[0], *layer.window)
+        modules.append(nn.Conv2d(*sizes_of, bias=config.encoder_bias))
         modules.append(nn.ReLU(inplace=True))
     modules.append(FlattenLast() if layers else nn.Flatten())
     inputs = prod(layers[-1].out_shape) if layers else config.history * prod(spec.frame_shape)
     for units in (*sizes.hidden, sizes.features):
         out = _scaled(units, config.width)
-        modules += [nn.Linear(inputs, out), nn.ReLU(inplace=True)]
+        modules += [nn.Linear(inputs, out, config.encoder_bias), nn.ReLU(inplace=True)]
         inputs = out
     return nn.Sequential(*modules)
 
@@ -277,9 +278,10 @@ def _sr_head(units: int, hidden: int, bias: bool) -> nn.Sequential:
     return nn.Sequential(first, nn.ReLU(), last, nn.ReLU())
 
 
-def _initialise(network: Network, xavier: bool) -> None:
+def _initialise(network: Network, xavier: bool, first: float) -> None:
     """Xavier and zero biases; U(-0.1, 0.1) around the product; Nature's layers as PyTorch does,
-    unless their features are normalised: there its biases would outweigh what is seen."""
+    unless their features are normalised: there its biases would outweigh what is seen. The weights
+    of the first layer are multiplied by `first`."""
     decoder = network.decoder
     around = () if decoder is None else (decoder.factor, decoder.embedding, decoder.after)
     kept = () if xavier else (*network.encoder, network.q_head)
@@ -292,3 +294,6 @@ def _initialise(network: Network, xavier: bool) -> None:
             nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:
             nn.init.zeros_(module.bias)
+    layers = (m for m in network.encoder if isinstance(m, nn.Linear | nn.Conv2d))
+    with torch.no_grad():
+        next(layers).weight.mul_(first)

@@ -154,7 +154,7 @@ class Replay:
     ) -> None:
         """Write the observations at slots to `out`, (B, history, ...)."""
         frames = self.frames.reshape(self.lanes, self.capacity, -1)
-        _copy_stacks(frames, self.flags, lane, slot, out.reshape(*out.shape[:2], -1))
+        _copy_stacks(frames, self.flags, lane, slot, out.reshape(*out.shape[:2], frames.shape[2]))
 
     def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Transitions:
         """The transitions at the given slots."""
