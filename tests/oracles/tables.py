@@ -18,6 +18,7 @@ TENTHS = 10
 class TableNetwork(nn.Module):
     decoder = None
     has_sr = True
+    predicts = "frame"
 
     def __init__(self, states: int, actions: int, norm: float = 1.0) -> None:
         super().__init__()

@@ -61,10 +61,10 @@ def test_a_worker_has_the_threads_of_its_job(monkeypatch, tmp_path):
 
     def popen(*args, env, **kwargs):
         given.append(env)
-        raise OSError
+        raise OSError("no process today")
 
     monkeypatch.setattr(workers.subprocess, "Popen", popen)
-    with pytest.raises(OSError), ExitStack() as tasks:
+    with pytest.raises(OSError, match="no process today"), ExitStack() as tasks:
         workers.Workers(jobs(), Store(tmp_path, "command"), 2, SILENT, tasks).run(lambda: False)
     assert [given[0][name] for name in workers.THREAD_VARIABLES] == ["1"] * 3
 

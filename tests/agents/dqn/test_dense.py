@@ -38,6 +38,8 @@ SETTINGS = {
     "ReLU on the factors": {"factor_relu": True},
     "scaled input": {"input_scale": 3.0},
     "other weights": {"w_td": 0.3, "w_sr": 7.0, "w_reconstruction": 2.0},
+    "predicts what changes": {"auxiliary": "changes"},
+    "predicts features": {"auxiliary": "features"},
     "no reconstruction": {"reconstruction": False},
     "no SR": {"sr": False, "bonus": "off"},
     "values only": {"sr": False, "bonus": "off", "reconstruction": False, "normalise": False},

@@ -250,7 +250,10 @@ def real(**parameters):
     network, target = Network(SPEC, config.architecture), Network(SPEC, config.architecture)
     torch.manual_seed(0)
     for net in (network, target):
-        complete = make_config("dqn-mmc-sr", parameters={"width": 0.0625, "history": 2})
+        kept = {
+            name: settings[name] for name in ("width", "history", "auxiliary") if name in settings
+        }
+        complete = make_config("dqn-mmc-sr", parameters=kept)
         whole = Network(SPEC, complete.architecture)
         net.load_state_dict({name: whole.state_dict()[name] for name in net.state_dict()})
     random = np.random.default_rng(0)
@@ -346,3 +349,37 @@ def test_the_reconstruction_is_of_the_newest_next_frame_in_grey_levels():
     loss = losses_of(network, target, batch, config).reconstruction
     torch.testing.assert_close(loss, exact)
     assert loss > 1000.0
+
+
+@pytest.mark.parametrize("auxiliary", ["frame", "changes", "features"])
+def test_auxiliary_tasks_by_hand(auxiliary):
+    network, target, batch, config = real(auxiliary=auxiliary)
+    batch.s[8:, -1, :40] = batch.s[:8, -1, :40]
+    _, phi = network.features(batch.s_tm1)
+    predicted = network.predict(phi, batch.a_tm1)
+    if auxiliary == "features":
+        goal = target.features(batch.s_t)[1]
+        heeded = torch.ones_like(goal)
+    else:
+        goal = batch.frame_t
+        differs = batch.s_t[:, -1] != batch.s_tm1[:, -1]
+        assert 0.5 < differs.float().mean() < 0.6
+        heeded = differs.float() if auxiliary == "changes" else torch.ones_like(goal)
+    assert predicted.shape == goal.shape
+    squares = [
+        (ours - theirs) ** 2
+        for ours, theirs, counts in zip(
+            predicted.flatten().tolist(), goal.flatten().tolist(), heeded.flatten().tolist(),
+            strict=True,
+        )
+        if counts
+    ]  # fmt: skip
+    found = losses_of(network, target, batch, config)
+    assert found.reconstruction.item() == pytest.approx(sum(squares) / len(squares), rel=1e-4)
+    assert touched(gradients(network, found.reconstruction)) == {"encoder", "decoder"}
+
+
+def test_where_nothing_changes_there_is_nothing_to_predict():
+    network, target, batch, config = real(auxiliary="changes")
+    same = batch._replace(s=torch.cat([batch.s_t, batch.s_t]))
+    assert losses_of(network, target, same, config).reconstruction.item() == 0.0

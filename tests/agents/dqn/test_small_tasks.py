@@ -47,7 +47,9 @@ def test_what_was_never_seen_has_a_small_norm(silent):
     usual = {} if silent else {"encoder_bias": True, "sr_bias": True, "first_weights": 1.0}
     trainer = make("dqn-mmc-sr", width=1.0, **usual)
     run(trainer, 400)
-    seen = {int(frame.argmax()) for frame in trainer.replay.frames[0, : trainer.step] if frame.any()}
+    seen = {
+        int(frame.argmax()) for frame in trainer.replay.frames[0, : trainer.step] if frame.any()
+    }
     cells = np.zeros((25, 1, 5, 5), np.uint8)
     cells.reshape(25, 25)[np.arange(25), np.arange(25)] = 255
     norms = 1.0 / trainer.learner.sr_bonuses(cells)

@@ -60,7 +60,8 @@ PARTS = {
         "bonus_batch", "warmup_bonus", "clip_total",
     ),
     "sr": ("sr_input", "sr_bias", "sr_target", "sr_terminal", "gamma_sr", "w_sr"),
-    "reconstruction": ("decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
+    "reconstruction": (
+        "auxiliary", "decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
 }  # fmt: skip
 
 SCALES: dict[str, dict[str, Any]] = {
@@ -87,9 +88,15 @@ OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         # Observations that were never seen have features, and psi, near zero: see docs/deep.md.
         "sr": {
-            "beta": 0.1, "bonus_limit": 0.3, "w_sr": 100.0, "normalise": True,
-            "encoder_bias": False, "first_weights": 0.01, "sr_bias": False,
-            "sr_terminal": "continue", "gamma_sr": 0.9,
+            "beta": 0.1,
+            "bonus_limit": 0.3,
+            "w_sr": 100.0,
+            "normalise": True,
+            "encoder_bias": False,
+            "first_weights": 0.01,
+            "sr_bias": False,
+            "sr_terminal": "continue",
+            "gamma_sr": 0.9,
         },
         "counts": {"beta": 0.1},
         "rnd": {"bonus_sees": "vector"},  # as an image it would be blown up to 84 x 84

@@ -25,7 +25,7 @@ VARIANTS = ("paper", "authors")
 # ids of jobs must not change with them.
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
-    "gamma_sr", "sr_bias", "encoder_bias", "first_weights",
+    "gamma_sr", "sr_bias", "encoder_bias", "first_weights", "auxiliary",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -71,6 +71,10 @@ class NetworkConfig(_Group):
     )
     sr_bias: bool = switch(True, "biases in the layers of the SR head")
     reconstruction: bool = switch(True, "learn to predict the next observation")
+    auxiliary: str = choice(
+        "frame", "what reconstruction predicts: the next frame, those of its pixels that change, or "
+        "the next features", ("frame", "changes", "features"),
+    )  # fmt: skip
     decoder_channels: str = choice(
         "all", "channels that enter the last deconvolution", ("all", "one")
     )

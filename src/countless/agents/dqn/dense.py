@@ -140,7 +140,7 @@ class DenseLosses:
             assert goals.psi_tm1 is not None
             sr = self._sr_loss(raw if network.sr_reads_raw else phi, goals.psi_tm1)
         if self._decoder is not None:
-            reconstruction, more = self._reconstruction(self._decoder, phi, taken, batch.frame_t)
+            reconstruction, more = self._reconstruction(self._decoder, phi, taken, goals)
             gradient += more
         if network.normalised:
             gradient = _before_normalising(gradient, raw, phi, network.norm)
@@ -170,13 +170,14 @@ class DenseLosses:
         return loss
 
     def _reconstruction(
-        self, layers: _Decoder, phi: Tensor, taken: Tensor, frame_t: Tensor
+        self, layers: _Decoder, phi: Tensor, taken: Tensor, goals: Goals
     ) -> tuple[Tensor, Tensor]:
         """The loss, and the gradient of phi."""
         factors, embedded = layers.factor.forward(phi), layers.embedding.forward(taken)
         x = layers.spread.forward(layers.after.forward(factors * embedded))
         weight = self.config.w_reconstruction
-        loss, gradient = _squares(layers.out.forward(x), frame_t.flatten(1), weight)
+        heeded = None if goals.heeded is None else goals.heeded.flatten(1)
+        loss, gradient = _squares(layers.out.forward(x), goals.next_t.flatten(1), weight, heeded)
         for layer in (layers.out, layers.spread, layers.after):
             gradient = layer.backward_to_input(gradient)
         layers.embedding.backward(gradient * factors)
@@ -188,11 +189,17 @@ def _with_relus(layers: nn.Sequential) -> list[_Layer]:
     return [_Layer(layer, relu=True) for layer in layers if isinstance(layer, nn.Linear)]
 
 
-def _squares(out: Tensor, goal: Tensor, weight: float) -> tuple[Tensor, Tensor]:
-    """The mean square of the difference, and the gradient of `out` times `weight`."""
+def _squares(
+    out: Tensor, goal: Tensor, weight: float, heeded: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """`losses.mean_square` of the difference, and the gradient of `out` times `weight`."""
     difference = out - goal
+    size: Tensor | int = difference.numel()
+    if heeded is not None:
+        difference = difference * heeded
+        size = heeded.sum().clamp_min(1.0)
     line = difference.view(-1)
-    return torch.dot(line, line) / len(line), difference * (2.0 * weight / len(line))
+    return torch.dot(line, line) / size, difference * (2.0 * weight / size)
 
 
 def _before_relu(gradient: Tensor, out: Tensor) -> Tensor:

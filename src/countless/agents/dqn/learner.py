@@ -208,7 +208,7 @@ class Learner:
         return NetworkOutput(
             q=as_numpy(network.q(phi))[0],
             prediction=as_numpy(network.predict(phi, a))[0]
-            if network.decoder is not None
+            if network.decoder is not None and network.predicts != "features"
             else None,
         )
 

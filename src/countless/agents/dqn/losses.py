@@ -4,7 +4,9 @@
     SR              (phi(S_t; target) + gamma psi(S_t+1; target) - psi(S_t))^2
     reconstruction  (predicted S_t+1 - S_t+1)^2, in grey levels
 
-each a mean over all elements, as in the released code, whose weights the paper prints.
+each a mean over all elements, as in the released code, whose weights the paper prints. Two other
+auxiliary tasks stand for the paper's future work: only the pixels of S_t+1 that differ from S_t,
+or phi(S_t+1; target).
 
 In the code the paper's (S_t, A_t, R_t+1, S_t+1) is (s_tm1, a_tm1, r_t, s_t), as in dqn_zoo. Shapes:
 B transitions, A actions, D features, H frames per observation.
@@ -85,6 +87,7 @@ class Targets:
     q_t: Tensor  # (B,), the largest value of s_t
     psi_tm1: Tensor | None  # (B, D), what psi(s_tm1) should be
     r_int_t: Tensor  # (B,)
+    phi_t: Tensor  # (B, D)
 
 
 @torch.no_grad()
@@ -117,7 +120,7 @@ def compute_targets(
             discount = gamma_sr * batch.continues_t
             raw_next, phi_next = target.features(batch.s_next)
         psi_tm1 = first + discount.unsqueeze(1) * target.psi(raw_next, phi_next)
-    return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t)
+    return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t, phi_t)
 
 
 class Goals(NamedTuple):
@@ -125,6 +128,8 @@ class Goals(NamedTuple):
 
     q_tm1: Tensor  # (B,), of a_tm1
     psi_tm1: Tensor | None  # (B, D)
+    next_t: Tensor  # what the decoder is to predict: frames (B, ...), or features (B, D)
+    heeded: Tensor | None  # of its shape: 1 where the prediction counts; None: everywhere
 
 
 @torch.no_grad()
@@ -142,7 +147,18 @@ def compute_goals(
     q_tm1 = reward_t + discount_t * targets.q_t
     if config.tau > 0.0:
         q_tm1 = q_tm1.lerp(batch.g_tm1, config.tau)
-    return Goals(q_tm1, targets.psi_tm1)
+    return Goals(q_tm1, targets.psi_tm1, *_to_predict(target, batch, targets))
+
+
+def _to_predict(
+    target: Network, batch: TransitionTensors, targets: Targets
+) -> tuple[Tensor, Tensor | None]:
+    """What the auxiliary task predicts, and which parts of it."""
+    if target.predicts == "features":
+        return targets.phi_t, None
+    if target.predicts == "changes":
+        return batch.frame_t, (batch.s_t[:, -1] != batch.s_tm1[:, -1]).to(torch.float32)
+    return batch.frame_t, None
 
 
 def compute_losses(
@@ -162,7 +178,8 @@ def compute_losses(
     if goals.psi_tm1 is not None:
         sr = F.mse_loss(network.psi(raw_tm1, phi_tm1), goals.psi_tm1)
     if network.decoder is not None and config.w_reconstruction > 0.0:
-        reconstruction = F.mse_loss(network.predict(phi_tm1, batch.a_tm1), batch.frame_t)
+        error = network.predict(phi_tm1, batch.a_tm1) - goals.next_t
+        reconstruction = mean_square(error, goals.heeded)
     total = weighted_sum(td, sr, reconstruction, config)
     return Losses(total, td, sr, reconstruction, q_tm1.detach().mean())
 
@@ -177,6 +194,13 @@ def weighted_sum(
     if reconstruction is not None:
         total = total + config.w_reconstruction * reconstruction
     return total
+
+
+def mean_square(error: Tensor, heeded: Tensor | None = None) -> Tensor:
+    """The mean of the squares of all elements, or of those that are heeded; 0 where none is."""
+    if heeded is None:
+        return error.square().mean()
+    return (error.square() * heeded).sum() / heeded.sum().clamp_min(1.0)
 
 
 def td_loss(error: Tensor, kind: str) -> Tensor:

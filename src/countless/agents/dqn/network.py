@@ -91,11 +91,14 @@ class Network(nn.Module):
         self.encoder = _encoder(spec, sizes, layers, config)
         self.q_head = nn.Linear(units, spec.actions)
         self.sr_head = _sr_head(units, heads, config.sr_bias) if config.sr else None
-        self.decoder = (
-            Decoder(spec, (units, heads), layers if sizes.mirrored else (), config)
-            if config.reconstruction
-            else None
-        )
+        self.predicts = config.auxiliary
+        self.decoder = None
+        if config.reconstruction:
+            mirrored = sizes.mirrored and self.predicts != "features"
+            out_shape = (units,) if self.predicts == "features" else spec.frame_shape
+            self.decoder = Decoder(
+                spec, (units, heads), out_shape, layers if mirrored else (), config
+            )
         _initialise(self, sizes.xavier or self.normalised, config.first_weights)
 
     @property
@@ -133,25 +136,26 @@ class Network(nn.Module):
         return p_norm(self.psi(*self.features(observations)), self.norm)
 
     def predict(self, phi: Tensor, actions: Tensor) -> Tensor:
-        """The next frame (B, *frame_shape), in the frame's own units."""
+        """The next frame (B, *frame_shape), in the frame's own units; or the next features (B, D)."""
         assert self.decoder is not None
         return self.decoder.forward(phi, actions)
 
 
 class Decoder(nn.Module):
     """The next frame from phi and the action (Oh et al. 2015): a product, then the encoder's
-    convolutions backwards; dense layers where the sizes do not come out even."""
+    convolutions backwards; dense layers where the sizes do not come out even, and for features."""
 
     def __init__(
         self,
         spec: Spec,
         sizes: tuple[int, int],
+        out_shape: tuple[int, ...],
         layers: tuple[Convolution, ...],
         config: NetworkConfig,
     ) -> None:
         super().__init__()
         units, heads = sizes
-        self.frame_shape = spec.frame_shape
+        self.out_shape = out_shape
         self.factor_relu = config.factor_relu
         self.relu = config.decoder_relu
         self.one = config.decoder_channels == "one" and bool(layers)
@@ -169,7 +173,7 @@ class Decoder(nn.Module):
             channels = 1 if self.one else layers[0].out_shape[0]
             self.last = nn.ConvTranspose2d(channels, 1, *layers[0].window)
         else:
-            self.out = nn.Linear(heads, prod(spec.frame_shape))
+            self.out = nn.Linear(heads, prod(out_shape))
 
     def forward(self, phi: Tensor, actions: Tensor) -> Tensor:
         factors = self.factor(phi)
@@ -179,7 +183,7 @@ class Decoder(nn.Module):
         embedded = F.embedding(actions, self.embedding.weight.t()) + self.embedding.bias
         x = self.spread(self.after(factors * embedded)).relu()
         if self.dense:
-            return self.out(x).view(-1, *self.frame_shape)  # type: ignore[no-any-return]
+            return self.out(x).view(-1, *self.out_shape)  # type: ignore[no-any-return]
         channels, *sides = self.start
         x = x.view(-1, *sides, channels).permute(0, 3, 1, 2)
         for i, layer in enumerate(self.up):
