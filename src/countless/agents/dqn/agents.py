@@ -78,7 +78,7 @@ SCALES: dict[str, dict[str, Any]] = {
     "small": {
         "network": "mlp", "history": 1, "norm": 2.0, "normalise": False, "tau": 0.0,
         "optimiser": "adam", "learning_rate": 0.001, "update_period": 1, "target_period": 100,
-        "replay": 20_000, "warmup": 100, "epsilon": 0.01, "epsilon_steps": 20_000,
+        "replay": 20_000, "warmup": 100, "epsilon": 0.01, "epsilon_steps": 10_000,
         "max_frames": 1_000,
     },
 }  # fmt: skip
