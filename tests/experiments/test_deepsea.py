@@ -15,8 +15,9 @@ from countless.experiments.bsuite_score import (
     solution_of_wins,
 )
 from countless.experiments.deepsea import EXPERIMENT, EXTENTS, ROWS, Extent, cell_job, outcome
-from countless.experiments.experiment import Plan, run
+from countless.experiments.experiment import Plan, run, show
 from countless.runs.engine import LocalEngine
+from countless.runs.job import Stopped
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "bsuite_deep_sea.json").read_text())
 
@@ -89,6 +90,29 @@ def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
     monkeypatch.setattr("countless.agents.dqn.trainer.Trainer.turn", None)
     again = run(EXPERIMENT, plan, tmp_path, LocalEngine()).section
     assert again.tables == section.tables
+
+
+def test_an_interrupted_study_shows_what_is_done(monkeypatch, tmp_path):
+    tiny = {"warmup": 30, "width": 0.1, "epsilon_steps": 20, "replay": 500}
+    monkeypatch.setitem(deepsea.EXTENTS, "smoke", Extent(5, (10,), tiny))
+    monkeypatch.setattr(LocalEngine, "_run_workers", lambda *_: None)  # all in this process
+    plan = Plan(scale="smoke", games=("bsuite-deepsea-10",), seeds=(0,))
+    wanted = cell_job(ROWS[1], "bsuite-deepsea-10", 0, plan)
+    whole = LocalEngine.run
+
+    def some(engine, jobs, store):
+        whole(engine, [wanted], store)
+        raise Stopped
+
+    monkeypatch.setattr(LocalEngine, "run", some)
+    with pytest.raises(Stopped):
+        run(EXPERIMENT, plan, tmp_path, LocalEngine())
+    finished = show(EXPERIMENT, tmp_path)
+    size, summary = finished.section.tables
+    assert [row[1] for row in size.rows if row[1] is not None] == ["0 of 1"]
+    assert finished.section.words[0].startswith(f"1 of {len(ROWS)} runs are finished")
+    assert finished.made["jobs"] == 1
+    assert summary.rows[1][0] == ROWS[1].label
 
 
 def test_sizes_that_are_not_there(tmp_path, capsys):

@@ -135,7 +135,9 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     most = EXTENTS[plan.scale].episodes
     found = {
         (row.label, env): [
-            _outcome_of(records, cell_job(row, env, seed, plan), most) for seed in plan.seeds
+            done
+            for seed in plan.seeds
+            if (done := _outcome_of(records, cell_job(row, env, seed, plan), most)) is not None
         ]
         for row in ROWS
         for env in plan.games
@@ -146,7 +148,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             row.label: {
                 size_of(env): (
                     [at for one in found[row.label, env] if (at := getattr(one, kind)) is not None],
-                    len(plan.seeds),
+                    len(found[row.label, env]),
                 )
                 for env in plan.games
             }
@@ -163,7 +165,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     return Section(
         (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
         (Figure(folder / "episodes", caption),),
-        _words(most),
+        (*_unfinished(found, plan), *_words(most)),
         " ".join(map(str, plan.seeds)),
     )
 
@@ -171,8 +173,12 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
 Found = dict[tuple[str, str], list[Outcome]]
 
 
-def _outcome_of(records: Records, job: DqnJob, most: int) -> Outcome:
-    table = records[job].records
+def _outcome_of(records: Records, job: DqnJob, most: int) -> Outcome | None:
+    """None where the run is not finished."""
+    done = records.find(job)
+    if done is None:
+        return None
+    table = done.records
     assert table is not None
     return outcome(table["return"].to_numpy(), size_of(job.env), most)
 
@@ -189,6 +195,9 @@ def _size_table(env: str, found: Found, plan: Plan) -> Table:
         seeds = found[row.label, env]
         stable = [one.stable for one in seeds]
         solved = sum(value is not None for value in stable)
+        if not seeds:
+            rows.append((row.label, *[None] * 5))
+            continue
         rows.append(
             (
                 row.label,
@@ -214,20 +223,27 @@ def _size_table(env: str, found: Found, plan: Plan) -> Table:
 def _summary(found: Found, plan: Plan) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for row in ROWS:
+        done = {env: found[row.label, env] for env in plan.games if found[row.label, env]}
         shares = {
-            size_of(env): float(np.mean([one.stable is not None for one in found[row.label, env]]))
-            for env in plan.games
+            size_of(env): float(np.mean([one.stable is not None for one in seeds]))
+            for env, seeds in done.items()
         }
-        score = np.mean(
-            [one.beats_dithering for env in plan.games for one in found[row.label, env]]
-        )
+        beats = [one.beats_dithering for seeds in done.values() for one in seeds]
+        score = float(np.mean(beats)) if len(done) == len(plan.games) else None
         whole = max((size for size, share in shares.items() if share == 1.0), default=None)
         some = max((size for size, share in shares.items() if share > 0.0), default=None)
-        rows.append((row.label, whole, some, float(score)))
+        rows.append((row.label, whole, some, score))
     rows += [(f"published: {label}", size, None, None) for label, size in PUBLISHED]
     columns = ("agent", "largest N, all seeds", "largest N, any seed", "bsuite score")
     sizes = ", ".join(str(size_of(env)) for env in plan.games)
     return Table(f"All sizes (N = {sizes})", columns, tuple(rows), formats={"bsuite score": ".2f"})
+
+
+def _unfinished(found: Found, plan: Plan) -> tuple[str, ...]:
+    done, planned = sum(map(len, found.values())), len(found) * len(plan.seeds)
+    if done == planned:
+        return ()
+    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
 
 
 def _words(most: int) -> tuple[str, ...]:
@@ -251,6 +267,7 @@ EXPERIMENT = Experiment(
     jobs,
     render,
     minutes=3.0,
+    partial=True,
     games=tuple(map(env_of, SIZES)),
     scale_games={scale: tuple(map(env_of, extent.sizes)) for scale, extent in EXTENTS.items()},
 )

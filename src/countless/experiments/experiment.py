@@ -95,7 +95,8 @@ class Experiment:
     """A table or figure.
 
     `jobs` yields lists of jobs; a later list may depend on the records of those before. `render`
-    shows the records; it may draw figures into the folder that it is given.
+    shows the records; it may draw figures into the folder that it is given. A long one that can
+    show the jobs that are done so far is `partial`.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Experiment:
     jobs: Callable[[Plan, Records], Iterator[Sequence[Job]]]
     render: Callable[[Plan, Records, Path], Section]
     minutes: float = 1.0  # about, with the default plan, on two cores
+    partial: bool = False
     games: tuple[str, ...] = field(default=())
     scale_games: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -153,28 +155,47 @@ def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) 
     """Run what is missing, write down the plan, and show it."""
     store = Store(results, command_of(experiment, plan))
     records = Records(store)
+    place = ensure_folder(results / FOLDER / experiment.name)
+    if experiment.partial:
+        _write_plan(place, plan, [])
     folders: list[str] = []
     for jobs in experiment.jobs(plan, records):
         engine.run(jobs, store)
-        folders += [str(place.name) for job in jobs if (place := store.place(job)) is not None]
-    place = ensure_folder(results / FOLDER / experiment.name)
+        folders += [str(kept.name) for job in jobs if (kept := store.place(job)) is not None]
+    _write_plan(place, plan, folders)
+    return show(experiment, results)
+
+
+def _write_plan(place: Path, plan: Plan, folders: Sequence[str]) -> None:
     kept = read_json(place / "plan.json") or {}
     settings = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
     content = {"plan": settings, "jobs": list(dict.fromkeys(folders))}
     if {name: kept.get(name) for name in content} != content:
         write_json(place / "plan.json", content)
-    return show(experiment, results)
+
+
+def _read_plan(kept: Mapping[str, Any]) -> Plan:
+    settings = dict(kept["plan"])
+    return Plan(**settings | {"games": tuple(settings["games"]), "seeds": tuple(settings["seeds"])})
 
 
 def is_planned(experiment: Experiment, results: Path) -> bool:
-    """Whether the experiment was run to its end in a folder of results."""
+    """Whether the experiment can be shown from a folder of results: it ran to its end, or can do so
+    with the jobs that are done."""
     return (results / FOLDER / experiment.name / "plan.json").is_file()
 
 
 def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
     """The folders of the jobs behind an experiment."""
-    kept = read_json(results / FOLDER / experiment.name / "plan.json") or {}
-    return [str(folder) for folder in kept.get("jobs", [])]
+    kept = read_json(results / FOLDER / experiment.name / "plan.json")
+    if kept is None:
+        return []
+    if not experiment.partial:
+        return [str(folder) for folder in kept["jobs"]]
+    plan = _read_plan(kept)
+    store = Store(results, command_of(experiment, plan))
+    done = (store.find(job) for jobs in experiment.jobs(plan, Records(store)) for job in jobs)
+    return [one.folder.name for one in done if one is not None and one.folder is not None]
 
 
 def show(experiment: Experiment, results: Path) -> Finished:
@@ -186,12 +207,11 @@ def show(experiment: Experiment, results: Path) -> Finished:
             f"{place} holds no finished results; make them with "
             f"`countless reproduce {experiment.name}`"
         )
-    settings = dict(kept["plan"])
-    plan = Plan(**settings | {"games": tuple(settings["games"]), "seeds": tuple(settings["seeds"])})
+    plan = _read_plan(kept)
     command = command_of(experiment, plan)
-    store = Store(results, command)
-    section = experiment.render(plan, Records(store), place)
-    return Finished(experiment, section, _made(command, results, kept["jobs"], section, plan))
+    section = experiment.render(plan, Records(Store(results, command)), place)
+    folders = planned_jobs(experiment, results)
+    return Finished(experiment, section, _made(command, results, folders, section, plan))
 
 
 def _made(
