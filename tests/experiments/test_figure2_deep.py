@@ -61,7 +61,8 @@ def test_norms_and_bonuses_are_the_agents_own():
     frames = state_frames(make_mdp("fourrooms"))
     for s in (0, 50, 103):
         assert trainer.bonus_at(frames[s][None]) == pytest.approx(last.bonus[s])
-    assert last.bonus == pytest.approx(np.minimum(job.config.beta / last.norm, 1.0))
+    limit = job.config.bonus_limit
+    assert last.bonus == pytest.approx(np.minimum(job.config.beta / last.norm, limit))
 
 
 def test_states_have_their_place_on_the_map():
