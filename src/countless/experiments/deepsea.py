@@ -130,7 +130,7 @@ def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
 
 def render(plan: Plan, records: Records, folder: Path) -> Section:
     """A table per size, one over all sizes, and episodes against size."""
-    from countless.analysis.plots_deepsea import draw_episodes
+    from countless.analysis.plots_deepsea import draw_episodes, draw_solved
 
     most = EXTENTS[plan.scale].episodes
     found = {
@@ -142,7 +142,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for row in ROWS
         for env in plan.games
     }
-    kinds = {"first treasure": "first_win", "stable: 90 of 100 episodes": "stable"}
+    stable = "stable: 90 of 100 episodes"
+    kinds = {"first treasure": "first_win", stable: "stable"}
     panels = {
         title: {
             row.label: {
@@ -156,7 +157,15 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         }
         for title, kind in kinds.items()
     }
-    draw_episodes(folder / "episodes", panels, [size_of(env) for env in plan.games], most)
+    sizes = [size_of(env) for env in plan.games]
+    draw_solved(
+        folder / "solved", panels[stable], sizes, "episodes until 90 of 100 find the treasure"
+    )
+    draw_episodes(folder / "episodes", panels, sizes, most)
+    solved = (
+        f"Seeds that find the treasure of DeepSea in 90 of 100 episodes in a row, of at most {most:,} "
+        "episodes, and when. Random acting finds it once in 2^N episodes."
+    )
     caption = (
         "Episodes until an agent first finds the treasure of DeepSea, and until it finds it in 90 of "
         "100, against the size N: medians of the seeds that did, dots for each; hollow where not all "
@@ -164,7 +173,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
     return Section(
         (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
-        (Figure(folder / "episodes", caption),),
+        (Figure(folder / "solved", solved), Figure(folder / "episodes", caption)),
         (*_unfinished(found, plan), *_words(most)),
         " ".join(map(str, plan.seeds)),
     )

@@ -41,6 +41,17 @@ def test_a_scale_knows_the_bonus_and_what_is_given_wins():
     assert make_config("dqn-counts", scale="small").encoder_bias
 
 
+def test_beta_knows_the_width():
+    betas = {
+        (scale, norm): make_config("dqn-mmc-sr", scale=scale, parameters={"norm": norm}).beta
+        for scale in ("laptop", "paper")
+        for norm in (1, 2)
+    }
+    assert betas == {
+        ("laptop", 1): 0.005, ("laptop", 2): 0.025, ("paper", 1): 0.05, ("paper", 2): 0.025
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("silent", [True, False])
 def test_what_was_never_seen_has_a_small_norm(silent):
     """Learning makes psi large where the agent was; without biases it stays small elsewhere."""

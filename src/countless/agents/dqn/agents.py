@@ -52,6 +52,9 @@ VARIANTS: dict[str, dict[str, Any]] = {"paper": {}, "authors": AUTHORS}
 
 # The beta of the paper for each norm; any other norm takes the first.
 BETAS = {1.0: 0.05, 2.0: 0.025}
+# In a narrow network the 1-norm of psi starts at a fraction of the paper's (docs/deep.md), and the
+# paper's beta would be a bonus under which the features collapse.
+NARROW_BETAS = BETAS | {1.0: 0.005}
 
 # What a parameter is part of: where that is off, the parameter would change nothing.
 PARTS = {
@@ -150,7 +153,8 @@ def make_config(
         # Without its bonus the SR is not needed either (the paper's ablation drops both).
         settings["sr"] = False
     _check_effect(agent, settings, given)
-    return DQNConfig(**({"beta": BETAS.get(norm, BETAS[1.0])} | settings | {"variant": variant}))
+    betas = NARROW_BETAS if scale in ("smoke", "laptop") else BETAS
+    return DQNConfig(**({"beta": betas.get(norm, betas[1.0])} | settings | {"variant": variant}))
 
 
 def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
