@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#8C6D00")
 DASHES = ("-", "--", ":")
 STYLES = tuple((colour, dash) for dash in DASHES for colour in PALETTE)
+LONG_LABEL = 30  # characters
 
 # What is often drawn together has a style of its own.
 KNOWN = (
@@ -143,7 +144,12 @@ def draw_curves(stem: Path, panels: Mapping[str, Mapping[str, tuple[str, Curve]]
                 ax.set_ylabel("")
         if len(every) > 1:
             shown = [label for label in every if label in handles]
+            # Beside the panels long labels would leave them no room.
+            place = "lower" if max(map(len, shown)) > LONG_LABEL else "right"
             figure.legend(
-                [handles[label] for label in shown], shown, loc="outside right center", fontsize=8
+                [handles[label] for label in shown],
+                shown,
+                loc=f"outside {place} center",
+                fontsize=8,
             )
         save_figure(figure, stem)

@@ -44,6 +44,7 @@ def draw_solved(
         left.set_xticks(range(len(sizes)), [f"N = {size}" for size in sizes])
         left.tick_params(length=0)
         left.grid(False)
+        left.spines[["left", "bottom"]].set_visible(False)
         right.set(title=episodes, xscale="log", xlabel="episodes")
         right.xaxis.set_major_formatter(short)
         right.xaxis.set_minor_formatter(short)

@@ -158,9 +158,12 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for title, kind in kinds.items()
     }
     sizes = [size_of(env) for env in plan.games]
-    draw_solved(
-        folder / "solved", panels[stable], sizes, "episodes until 90 of 100 find the treasure"
-    )
+    begun = {
+        label: points
+        for label, points in panels[stable].items()
+        if any(n for _, n in points.values())
+    }
+    draw_solved(folder / "solved", begun, sizes, "episodes until 90 of 100 find the treasure")
     draw_episodes(folder / "episodes", panels, sizes, most)
     solved = (
         f"Seeds that find the treasure of DeepSea in 90 of 100 episodes in a row, of at most {most:,} "
