@@ -174,4 +174,7 @@ def label_groups(groups: Sequence[Group]) -> list[str]:
 
 
 def short_value(value: Any) -> str:
+    """A parameter as a label says it; a job's identity leaves newer ones out at their defaults."""
+    if value is None:
+        return "default"
     return f"{value:g}" if isinstance(value, float) else str(value)
