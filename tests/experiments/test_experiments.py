@@ -218,7 +218,8 @@ def test_rows_are_picked_by_name():
 
 def test_names():
     assert [item.name for item in members("tabular")] == list(GROUPS["tabular"])
-    assert [item.name for item in members("deep")] == ["table3", "table4", "ablations", "deepsea"]
+    deep = ["table3", "table4", "ablations", "deepsea", "figure2-deep"]
+    assert [item.name for item in members("deep")] == deep
     with pytest.raises(BadInput, match="unknown experiment 'table9'; did you mean"):
         members("table9")
 

@@ -76,7 +76,8 @@ def test_an_upgrade_orphans_nothing(tmp_path, monkeypatch):
 
 def test_raising_the_version_of_the_bits_makes_another_job(monkeypatch):
     before = job_id(deep_job())
-    entry = replace(catalogue.AGENTS["dqn-mmc-sr"], bits=2)
+    entry = catalogue.AGENTS["dqn-mmc-sr"]
+    entry = replace(entry, bits=entry.bits + 1)
     monkeypatch.setitem(catalogue.AGENTS, "dqn-mmc-sr", entry)
     assert job_id(deep_job()) != before
     assert job_id(replace(measurement(), bits=2)) != job_id(measurement())

@@ -145,11 +145,11 @@ def draw_curves(stem: Path, panels: Mapping[str, Mapping[str, tuple[str, Curve]]
         if len(every) > 1:
             shown = [label for label in every if label in handles]
             # Beside the panels long labels would leave them no room.
-            place = "lower" if max(map(len, shown)) > LONG_LABEL else "right"
+            long = max(map(len, shown)) > LONG_LABEL
             figure.legend(
                 [handles[label] for label in shown],
                 shown,
-                loc=f"outside {place} center",
+                loc="outside lower center" if long else "outside right center",
                 fontsize=8,
             )
         save_figure(figure, stem)

@@ -45,6 +45,8 @@ def draw_solved(
         left.tick_params(length=0)
         left.grid(False)
         left.spines[["left", "bottom"]].set_visible(False)
+        known = [at for points in agents.values() for found, _ in points.values() for at in found]
+        right.set_xlim(min(known, default=10) / 1.1, max(known, default=100) * 1.1)
         right.set(title=episodes, xscale="log", xlabel="episodes")
         right.xaxis.set_major_formatter(short)
         right.xaxis.set_minor_formatter(short)
