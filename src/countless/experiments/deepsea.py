@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from countless.agents.dqn.agents import OF_BONUS
 from countless.analysis.tables import Cell, Table
 from countless.experiments.bsuite_score import (
     EPISODES,
@@ -60,8 +61,10 @@ class Row:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-# What `small` gives the network of dqn-mmc-sr, for its ablation without the bonus.
-SILENT = {"normalise": True, "encoder_bias": False, "first_weights": 0.01}
+# The network that `small` gives to dqn-mmc-sr, for its ablation without SR and bonus.
+NETWORK = {
+    name: OF_BONUS[SCALE]["sr"][name] for name in ("normalise", "encoder_bias", "first_weights")
+}
 ROWS = (
     Row("DQN", "dqn"),
     Row("DQN_e^MMC", "dqn-mmc"),
@@ -69,7 +72,7 @@ ROWS = (
     Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr"),
     Row("ℓ2, centred bonus", "dqn-mmc-sr", {"bonus_centre": "mean"}),
     Row("ℓ2 without reconstruction", "dqn-mmc-sr", {"reconstruction": False}),
-    Row("ℓ2 without SR and bonus", "dqn-mmc-sr", {"bonus": "off"} | SILENT),
+    Row("ℓ2 without SR and bonus", "dqn-mmc-sr", {"bonus": "off"} | NETWORK),
     Row("DQN_e^MMC with RND", "dqn-rnd"),
     Row("DQN_e^MMC with CTS", "dqn-cts"),
     Row("DQN_e^MMC with counts", "dqn-counts"),
