@@ -115,6 +115,19 @@ def test_an_interrupted_study_shows_what_is_done(monkeypatch, tmp_path):
     assert summary.rows[1][0] == ROWS[1].label
 
 
+def test_a_study_without_a_finished_run_has_no_figures(monkeypatch, tmp_path):
+    def none(engine, jobs, store):
+        raise Stopped
+
+    monkeypatch.setattr(LocalEngine, "run", none)
+    plan = Plan(scale="smoke", games=("bsuite-deepsea-10",), seeds=(0,))
+    with pytest.raises(Stopped):
+        run(EXPERIMENT, plan, tmp_path, LocalEngine())
+    section = show(EXPERIMENT, tmp_path).section
+    assert section.figures == ()
+    assert section.words[0].startswith(f"0 of {len(ROWS)} runs are finished")
+
+
 def test_sizes_that_are_not_there(tmp_path, capsys):
     argv = ["reproduce", "deepsea", "--games", "bsuite-deepsea-11", "-o", str(tmp_path)]
     assert main(argv) == 2

@@ -166,8 +166,9 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for label, points in panels[stable].items()
         if any(n for _, n in points.values())
     }
-    draw_solved(folder / "solved", begun, sizes, "episodes until 90 of 100 find the treasure")
-    draw_episodes(folder / "episodes", panels, sizes, most)
+    if begun:
+        draw_solved(folder / "solved", begun, sizes, "episodes until 90 of 100 find the treasure")
+        draw_episodes(folder / "episodes", panels, sizes, most)
     solved = (
         f"Seeds that find the treasure of DeepSea in 90 of 100 episodes in a row, of at most {most:,} "
         "episodes, and when. Random acting finds it once in 2^N episodes."
@@ -179,7 +180,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
     return Section(
         (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
-        (Figure(folder / "solved", solved), Figure(folder / "episodes", caption)),
+        (Figure(folder / "solved", solved), Figure(folder / "episodes", caption)) if begun else (),
         (*_unfinished(found, plan), *_words(most)),
         " ".join(map(str, plan.seeds)),
     )
