@@ -1,5 +1,7 @@
 """The tabular SR norm against Eq. 4 written out, and its streams."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,6 +52,20 @@ def test_a_stream_is_its_transitions(name):
         if t and goes_on.any():
             whole.update(Transitions(path[t - 1][goes_on], path[t][goes_on]))
     np.testing.assert_array_equal(linked.compute(np.arange(6)), whole.compute(np.arange(6)))
+
+
+@pytest.mark.parametrize(("shape", "layout"), [((40, 48, 3), None), ((6, 7), "vector")])
+def test_a_stream_of_observations_that_are_converted_is_its_transitions(shape, layout):
+    """RGB pictures become grey, grids become vectors: what a stream remembers is not read twice."""
+    linked, whole = (
+        make_bonus("sr-norm", shape, layout=layout, features=8, width=16) for _ in range(2)
+    )
+    path = np.random.default_rng(0).integers(0, 256, (5, 2, *shape), dtype=np.uint8)
+    linked.observe(path[0])
+    for before, after in itertools.pairwise(path):
+        linked.observe(after)
+        whole.update(Transitions(before, after))
+    np.testing.assert_array_equal(linked.compute(path[0]), whole.compute(path[0]))
 
 
 @pytest.mark.parametrize("name", ["sr-norm", "ssr"])

@@ -10,6 +10,7 @@ from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.network import Network, Spec
 from countless.agents.dqn.trainer import Trainer
+from countless.bonuses import make_bonus
 from countless.core.errors import BadInput
 from countless.envs.make import make_frame_env
 
@@ -131,6 +132,48 @@ def test_rnd_sees_small_images_as_vectors():
     assert sizes["vector"] < sizes["frames"]
 
 
+def test_a_table_of_numbered_observations():
+    """`number`: the SR of a table over what was met, in the order of meeting it."""
+    trainer = make("dqn-mmc", bonus="sr-norm", bonus_sees="number", sr_terminal="continue")
+    numbers, met = [], {}
+    observe = trainer.bonus.observe
+
+    def and_tell(actors):
+        numbers.append(met.setdefault(actors[0].stack.tobytes(), len(met)))
+        observe(actors)
+
+    trainer.bonus.observe = and_tell
+    run(trainer, 150)
+    table = make_bonus("sr-norm", len(met), beta=1.0)
+    for state in numbers:
+        table.observe([state])  # each follows the one before, over the ends of episodes
+    seen = np.stack([np.frombuffer(row, np.uint8).reshape(1, 5, 5) for row in met])
+    np.testing.assert_array_equal(trainer.bonus.compute(seen), table.compute(np.arange(len(met))))
+    unseen = np.full((1, 1, 5, 5), 7, np.uint8)
+    assert trainer.bonus.compute(unseen) == 1.0 / 0.01  # the bonus of a norm of zero
+    assert trainer.bonus.compute(unseen) == 1.0 / 0.01  # being asked about is no meeting
+
+
+def test_a_table_numbers_few_observations(monkeypatch):
+    monkeypatch.setattr("countless.agents.dqn.bonus.MOST_STATES", 4)
+    with pytest.raises(BadInput, match=r"bonus_sees='number' is for .* more than 4"):
+        run(make("dqn-mmc", bonus="sr-norm", bonus_sees="number"), 60)
+
+
+def test_after_an_episode_a_bonus_of_transitions_stops_or_continues():
+    """One state, then the end: stopped, its last step is never learned."""
+    norms = {}
+    for terminal in ("stop", "continue"):
+        trainer = make("dqn-mmc", bonus="sr-norm", bonus_sees="number", sr_terminal=terminal)
+        run(trainer, 100)
+        bonus = trainer.bonus.get_state()
+        norms[terminal] = bonus["psi"][: len(bonus["sight.met"])]
+    deepest = np.array([row.argmax() // 5 == 4 for row in bonus["sight.met"]])
+    assert deepest.any()
+    assert (norms["stop"][deepest] == 0.0).all()
+    assert (norms["continue"][deepest] > 0.0).all()
+
+
 def test_a_bonus_kept_as_collected_is_sampled_as_stored():
     trainer = make("dqn-counts")
     run(trainer, 60)
@@ -139,15 +182,21 @@ def test_a_bonus_kept_as_collected_is_sampled_as_stored():
     np.testing.assert_array_equal(trainer._sample(64).r_int_t, stored.r_int_t)
 
 
-@pytest.mark.parametrize("agent", ["dqn-mmc-sr", "dqn-counts"])
+TABLE = {"bonus": "sr-norm", "bonus_sees": "number"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "settings"), [("dqn-mmc-sr", {}), ("dqn-counts", {}), ("dqn-mmc", TABLE)]
+)
 @pytest.mark.parametrize("bonus_from", ["collected", "sampled"])
-def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
-    whole = make(agent, bonus_from=bonus_from)
+def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_path):
+    settings = settings | {"bonus_from": bonus_from}
+    whole = make(agent, **settings)
     run(whole, 120)
-    first = make(agent, bonus_from=bonus_from)
+    first = make(agent, **settings)
     run(first, 60)
     checkpoint.save(tmp_path / "checkpoint", first)
-    second = make(agent, bonus_from=bonus_from)
+    second = make(agent, **settings)
     checkpoint.load(tmp_path / "checkpoint", second)
     run(second, 120)
     kept, again = whole.learner.tensors_to_keep(), second.learner.tensors_to_keep()
@@ -157,6 +206,8 @@ def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
             assert torch.equal(value, again[part][name]), (part, name)
     for name, array in whole.replay.arrays().items():
         np.testing.assert_array_equal(array, second.replay.arrays()[name])
+    for name, array in whole.bonus.get_state().items():
+        np.testing.assert_array_equal(array, second.bonus.get_state()[name])
 
 
 @pytest.mark.parametrize(
@@ -167,6 +218,7 @@ def test_killed_and_resumed_is_never_killed(agent, bonus_from, tmp_path):
         ({"input_scale": -1.0}, "input_scale must lie in"),
         ({"first_weights": 0.0}, "first_weights must lie in"),
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
+        ({"bonus": "counts", "sr_terminal": "continue"}, "sr_terminal changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
     ],
 )

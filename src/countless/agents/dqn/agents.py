@@ -67,6 +67,9 @@ PARTS = {
         "auxiliary", "decoder_channels", "decoder_relu", "factor_relu", "w_reconstruction"),
 }  # fmt: skip
 
+# Bonuses that learn from transitions: what follows the end of an episode matters to them.
+OF_TRANSITIONS = ("sr-norm", "ssr")
+
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": {
         "network": "auto-nature", "width": 0.25, "replay": 5_000, "warmup": 400, "target_period": 400,
@@ -160,11 +163,12 @@ def make_config(
 def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
     """Refuse what was given but would change nothing."""
     off = {part for part in PARTS if settings.get(part, True) in (False, "off")}
+    bonus = settings.get("bonus", "sr")
+    used = ("sr_terminal",) if bonus in OF_TRANSITIONS else ()
     for part, names in PARTS.items():
         for name in names:
-            if name in given and part in off:
+            if name in given and part in off and name not in used:
                 raise BadInput(f"{named(name)} changes nothing: {part} is off in this {agent}")
-    bonus = settings.get("bonus", "sr")
     for name in ("bonus_batch", "bonus_form"):
         if name in given and bonus != "sr":
             raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")

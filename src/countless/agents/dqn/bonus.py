@@ -22,8 +22,10 @@ from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
+from countless.core.errors import BadInput, named
 
 State = dict[str, NDArray[Any]]
+MOST_STATES = 4_096  # that a table numbers
 
 
 class StepBonus(NamedTuple):
@@ -188,19 +190,87 @@ class SRDifferenceBonus:
         self._last = {int(lane): float(norm) for lane, norm in norms}
 
 
+class Sight(Protocol):
+    """What a bonus of the registry sees of the observations (B, history, ...) of the loop."""
+
+    space: Any  # what `make_bonus` is told of it
+    layout: str
+
+    def __call__(self, observations: NDArray[Any], *, meet: bool) -> NDArray[Any]:
+        """One row per observation; with `meet` they are there, and not only asked about."""
+        ...
+
+    def get_state(self) -> State: ...
+
+    def set_state(self, state: State) -> None: ...
+
+
+class ShownFrames:
+    """The stack of frames, or the newest alone as a vector."""
+
+    def __init__(self, space: tuple[int, ...], stacked: bool) -> None:
+        self.space, self._stacked = space, stacked
+        self.layout = "THW" if stacked else "vector"
+
+    def __call__(self, observations: NDArray[Any], *, meet: bool) -> NDArray[Any]:
+        return observations if self._stacked else observations[:, -1]
+
+    def get_state(self) -> State:
+        return {}
+
+    def set_state(self, state: State) -> None:
+        pass
+
+
+class Numbered:
+    """A number for each observation, in the order in which they are met: the states of a table.
+
+    An observation that was not met yet has the last number, which no observation is given.
+    """
+
+    layout = "vector"
+    space = MOST_STATES + 1
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+
+    def __call__(self, observations: NDArray[Any], *, meet: bool) -> NDArray[Any]:
+        rows = [np.ascontiguousarray(row).tobytes() for row in observations]
+        if meet:
+            for row in rows:
+                self._numbers.setdefault(row, len(self._numbers))
+            if len(self._numbers) > MOST_STATES:
+                raise BadInput(
+                    f"{named('bonus_sees', 'number')} is for environments with few observations: "
+                    f"here are more than {MOST_STATES:,}"
+                )
+        return np.array([self._numbers.get(row, MOST_STATES) for row in rows], np.int64)
+
+    def get_state(self) -> State:
+        met = np.frombuffer(b"".join(self._numbers), np.uint8)
+        return {"met": met.reshape(len(self._numbers), -1).copy()} if self._numbers else {}
+
+    def set_state(self, state: State) -> None:
+        met = state.get("met", np.zeros((0, 0), np.uint8))
+        self._numbers = {row.tobytes(): number for number, row in enumerate(met)}
+
+
 class RegistryBonus:
-    """A bonus of `countless list bonuses`: it sees S_t once per step, before the action."""
+    """A bonus of `countless list bonuses`: it sees S_t once per step, before the action.
+
+    With `through`, the first step of an episode follows the last one of the episode before.
+    """
 
     batch = 1
 
-    def __init__(self, bonus: Bonus, images: bool) -> None:
-        self.bonus, self._images = bonus, images
+    def __init__(self, bonus: Bonus, sight: Sight, *, through: bool) -> None:
+        self.bonus, self._sight, self._through = bonus, sight, through
         self._values: NDArray[Any] = np.zeros(0)
 
     def observe(self, actors: Sequence[Actor]) -> None:
         """Of the warm-up too: it learns from it."""
-        observations = self._visible(np.stack([actor.stack for actor in actors]))
-        starts = np.array([actor.episode.steps == 0 for actor in actors])
+        observations = self._sight(np.stack([actor.stack for actor in actors]), meet=True)
+        starts = np.array([actor.episode.steps == 0 and not self._through for actor in actors])
         self._values = np.asarray(self.bonus.observe(observations, starts=starts))
 
     def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
@@ -210,17 +280,16 @@ class RegistryBonus:
         return []
 
     def compute(self, observations: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(self.bonus.compute(self._visible(observations)))
-
-    def _visible(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """Vectors are seen without their history."""
-        return observations if self._images else observations[:, -1]
+        return np.asarray(self.bonus.compute(self._sight(observations, meet=False)))
 
     def get_state(self) -> State:
-        return {name: np.asarray(value) for name, value in self.bonus.state_dict().items()}
+        own = {name: np.asarray(value) for name, value in self.bonus.state_dict().items()}
+        return own | {f"sight.{name}": value for name, value in self._sight.get_state().items()}
 
     def set_state(self, state: State) -> None:
-        self.bonus.load_state_dict(state)
+        seen = {name: value for name, value in state.items() if name.startswith("sight.")}
+        self._sight.set_state({name.removeprefix("sight."): v for name, v in seen.items()})
+        self.bonus.load_state_dict({name: v for name, v in state.items() if name not in seen})
 
 
 def make_exploration_bonus(
@@ -233,12 +302,19 @@ def make_exploration_bonus(
     if name == "sr":
         kind = SRBonus if config.rewards.bonus_form == "inverse" else SRDifferenceBonus
         return kind(learner.sr_bonuses, config.rewards.bonus_batch)
-    images = len(spec.frame_shape) == 2 and config.rewards.bonus_sees == "frames"
-    shape = (config.architecture.history, *spec.frame_shape) if images else spec.frame_shape
+    sight = _make_sight(config, spec)
     parameters = {item.name for item in fields(bonus_kind(name).parameters)}
     unscaled: dict[str, Any] = {"beta": 1.0} if "beta" in parameters else {}
-    layout = "THW" if images else "vector"
     bonus = make_bonus(
-        name, shape, layout=layout, seed=seed, device=learner.device.name, **unscaled
+        name, sight.space, layout=sight.layout, seed=seed, device=learner.device.name, **unscaled
     )
-    return RegistryBonus(bonus, images)
+    return RegistryBonus(bonus, sight, through=config.losses.sr_terminal == "continue")
+
+
+def _make_sight(config: DQNConfig, spec: Spec) -> Sight:
+    sees = config.rewards.bonus_sees
+    stack = (config.architecture.history, *spec.frame_shape)
+    if sees == "number":
+        return Numbered()
+    images = len(spec.frame_shape) == 2 and sees == "frames"
+    return ShownFrames(stack if images else spec.frame_shape, images)

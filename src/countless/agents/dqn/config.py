@@ -97,7 +97,8 @@ class LossConfig(_Group):
         "current", "the features in the SR target: those of S_t or of S_t+1", ("current", "next")
     )
     sr_terminal: str = choice(
-        "stop", "after an episode psi stops, or continues at the start of the next",
+        "stop", "after an episode psi stops, or continues at the start of the next (of the bonuses "
+        "sr-norm and ssr too)",
         ("stop", "continue"),
     )  # fmt: skip
 
@@ -121,8 +122,8 @@ class RewardConfig(_Group):
         "SD, times beta), or its limit", ("off", "mean", "standardise", "limit"),
     )  # fmt: skip
     bonus_sees: str = choice(
-        "frames", "a bonus other than sr sees the stack of frames, or the newest as a vector",
-        ("frames", "vector"),
+        "frames", "a bonus other than sr sees the stack of frames, the newest as a vector, or a "
+        "number per distinct stack, as a table does", ("frames", "vector", "number"),
     )  # fmt: skip
     bonus_limit: float = real(
         1.0, "upper limit of beta times the bonus, also where psi is zero", "(0, inf]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,20 @@ def from_array(values: NDArray[Any]) -> Tensor:
     return torch.from_numpy(np.require(values, requirements=["C", "W"]))
 
 
+@dataclass(frozen=True)
+class AlreadyRead:
+    """Rows that came out of a reader: what a stream remembers is not read twice."""
+
+    rows: NDArray[Any]
+
+
+def read_rows(name: str, reader: ObservationReader, observations: Any) -> NDArray[Any]:
+    """Observations as the reader gives them, (B, ...)."""
+    if isinstance(observations, AlreadyRead):
+        return observations.rows
+    return reader.read(name, observations)
+
+
 def as_input(
     name: str, reader: ObservationReader, observations: Any, device: torch.device
 ) -> Tensor:
@@ -45,7 +60,7 @@ def as_input(
         if values.is_floating_point() and not bool(torch.isfinite(values).all()):
             raise BadInput(f"{name}: an observation holds NaN or an infinite value")
         return values.to(device, torch.float32)
-    checked = from_array(reader.read(name, observations)).to(device)
+    checked = from_array(read_rows(name, reader, observations)).to(device)
     if reader.n_states is not None:
         return torch.nn.functional.one_hot(checked, reader.n_states).to(torch.float32)
     return checked.to(torch.float32)

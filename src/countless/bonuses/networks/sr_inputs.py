@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from countless.bonuses.linking import needs_next
-from countless.bonuses.networks.inputs import area_mean, as_input, from_array
+from countless.bonuses.networks.inputs import (
+    AlreadyRead,
+    area_mean,
+    as_input,
+    from_array,
+    read_rows,
+)
 from countless.bonuses.networks.running import RunningStatistics
 from countless.bonuses.protocol import State, Transitions
 from countless.bonuses.sr_norm import NAME
@@ -112,11 +118,11 @@ class ObservationInput:
 
     def raw(self, observations: Any, features: Any) -> NDArray[Any]:
         """What a stream remembers."""
-        return self._reader.read(NAME, observations)
+        return read_rows(NAME, self._reader, observations)
 
     def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Transitions:
         """The batch of what a stream has linked."""
-        return Transitions(before, after)
+        return Transitions(AlreadyRead(before), AlreadyRead(after))
 
     def encoder(self, features: int) -> nn.Module:
         if self._reader.kind != "image":
