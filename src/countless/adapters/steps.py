@@ -70,6 +70,7 @@ class StepBonus:
                 self._seen(observations),
                 next_observations=self._seen(reached),
                 dones=terminated,
+                starts=starts,
                 **only,
             )
         else:

@@ -7,12 +7,15 @@
 
 from countless.bonuses.protocol import Bonus, Transitions
 from countless.bonuses.registry import BonusKind, bonus_names, make_bonus
+from countless.bonuses.scaled import ScaledBonus, Scaling
 from countless.bonuses.ssr import SubstochasticSR
 from countless.bonuses.storage import load_state, save_state
 
 __all__ = [
     "Bonus",
     "BonusKind",
+    "ScaledBonus",
+    "Scaling",
     "SubstochasticSR",
     "Transitions",
     "bonus_names",

@@ -17,11 +17,13 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from countless.bonuses.protocol import Bonus
+from countless.bonuses.scaled import ScaledBonus, Scaling
 from countless.core.errors import BadInput, named, unknown_name, unknown_parameter
 from countless.core.observations import KINDS, ObservationReader, as_reader
 from countless.core.seeding import check_seed
 
 GROUP = "countless.bonuses"
+SCALED_BETA = 0.1  # of a bonus in units of its SD, unless told otherwise
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ def make_bonus(
     device: str = "cpu",
     layout: str | None = None,
     key: Callable[[Any], Any] | None = None,
+    scale: str = "none",
+    decay: int = 0,
+    episodic: bool = False,
     **parameters: Any,
 ) -> Bonus:
     """Make an exploration bonus for the observations of an environment.
@@ -120,6 +125,14 @@ def make_bonus(
         the first axis and colours by the last: "THW", "HWC", "THWC".
     key
         For "counts" only: a function from one observation to what is counted in its place.
+    scale
+        "none": as the bonus defines it. "std": divided by the running SD of its discounted sums, so
+        that `beta` is about the SD of what an agent sees of it in the long run. "standardise": its
+        recent mean is taken out as well, so that it does not pay for staying alive.
+    decay
+        Number of steps, of all environments together, over which the bonus falls to nothing; 0: never.
+    episodic
+        Whether the discounted sums begin anew with each episode.
     **parameters
         The parameters of the bonus, above all its scale `beta`; `bonus_kind(name).parameters` has all
         of them with their defaults.
@@ -145,9 +158,14 @@ def make_bonus(
     more: dict[str, Any] = {} if key is None else {"key": key}
     if key is not None and name != "counts":
         raise BadInput(f"{name} takes no key; only counts does")
-    return kind.make(
+    beta = parameters.pop("beta", SCALED_BETA) if scale != "none" else 1.0
+    scaling = Scaling(scale=scale, beta=beta, decay=decay, episodic=episodic)
+    if scale != "none" and "beta" in {item.name for item in fields(kind.parameters)}:
+        parameters["beta"] = 1.0
+    bonus = kind.make(
         reader, make_parameters(kind, parameters), seed=check_seed(seed), device=device, **more
     )
+    return bonus if scaling == Scaling() else ScaledBonus(bonus, scaling)
 
 
 def check_kind(kind: BonusKind, reader: ObservationReader) -> None:

@@ -75,6 +75,8 @@ ROWS = (
     Row("ℓ2 without SR and bonus", "dqn-mmc-sr", {"bonus": "off"} | NETWORK),
     Row("DQN_e^MMC with RND", "dqn-rnd"),
     Row("DQN_e^MMC with CTS", "dqn-cts"),
+    Row("SR on fixed features", "dqn-mmc", {"bonus": "sr-norm", "bonus_sees": "vector"}),
+    Row("SR of a table", "dqn-mmc", {"bonus": "sr-norm"}),
     Row("DQN_e^MMC with counts", "dqn-counts"),
 )
 # The largest N that each is reported to solve reliably.

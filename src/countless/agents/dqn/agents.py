@@ -105,6 +105,13 @@ OF_BONUS: dict[str, dict[str, dict[str, Any]]] = {
             "gamma_sr": 0.9,
         },
         "counts": {"beta": 0.1},
+        # A table over the observations met: each is one state of a small task.
+        "sr-norm": {
+            "beta": 0.001,
+            "bonus_limit": 0.3,
+            "bonus_sees": "number",
+            "sr_terminal": "continue",
+        },
         "rnd": {"bonus_sees": "vector"},  # as an image it would be blown up to 84 x 84
     },
 }

@@ -1,0 +1,169 @@
+"""Any bonus at a scale that is safe to add to the rewards of a task.
+
+A bonus that is positive at every step pays for not ending the episode, and its size says nothing
+about the size of the task's rewards. So it can be divided by the SD of the sums that an agent would
+see of it, made zero on average, and brought to nothing over a number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.bonuses.protocol import Bonus, State
+from countless.core.arrays import Floats, check_flags, like, to_numpy
+from countless.core.errors import BadInput
+from countless.core.parameters import choice, real, switch, validate, whole
+
+NAME = "the scaled bonus"
+PREFIX = "scaled."
+SETTLE = 500  # first rows that only feed the statistics: they are paid nothing
+SLOWEST = 1e-4  # rate of the mean: after ten thousand rows the oldest begin to fade
+MOST = 5.0  # of a bonus in units of the SD
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a bonus is scaled before it is added."""
+
+    scale: str = choice(
+        "none",
+        "std: divided by the SD of its discounted sums so far; standardise: its recent mean is taken "
+        "out first; none: as it is",
+        ("none", "std", "standardise"),
+    )
+    beta: float = real(1.0, "factor on the scaled bonus", "[0, inf)")
+    gamma: float = real(0.99, "discount of the sums", "[0, 1)")
+    decay: int = whole(
+        0,
+        "steps, of all environments together, over which beta falls to 0; 0: it stays",
+        "[0, inf)",
+    )
+    episodic: bool = switch(False, "the sums begin anew with each episode, as `starts` marks them")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+class ScaledBonus:
+    """A bonus around another one: the same calls, and a state that holds both.
+
+    `compute` gives what `observe` would without learning. Statistics are taken of what `observe`
+    sees. The SD is that of all steps so far, so that a bonus that wears out is worn out; the mean is
+    that of the last ten thousand or so.
+
+    >>> from countless.bonuses.registry import make_bonus
+    >>> bonus = make_bonus("counts", 3, decay=4, beta=1.0)
+    >>> bonus.observe([0, 1]).tolist(), bonus.observe([2, 2]).tolist()
+    ([1.0, 1.0], [0.5, 0.35355339059327373])
+    """
+
+    def __init__(self, bonus: Bonus, scaling: Scaling) -> None:
+        self.bonus, self.scaling = bonus, scaling
+        self._rows = 0  # seen so far
+        self._mean = 0.0  # of recent bonuses
+        self._sums: Floats = np.zeros(0)  # discounted, one per environment
+        self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
+
+    @property
+    def beta(self) -> float:
+        """The factor as it stands."""
+        decay = self.scaling.decay
+        return self.scaling.beta * (max(0.0, 1.0 - self._rows / decay) if decay else 1.0)
+
+    @property
+    def deviation(self) -> float:
+        """The SD of the discounted sums so far."""
+        return float(np.sqrt(self._sum_squares / self._rows)) if self._rows else 0.0
+
+    def compute(self, observations: Any, features: Any = None) -> Any:
+        raw = to_numpy(self.bonus.compute(observations, features)).astype(np.float64)
+        return like(self._scaled(raw), observations)
+
+    def update(self, batch: Any) -> dict[str, float]:
+        return self.bonus.update(batch)
+
+    def observe(
+        self,
+        observations: Any,
+        features: Any = None,
+        *,
+        next_observations: Any = None,
+        dones: Any = None,
+        starts: Any = None,
+        active: Any = None,
+    ) -> Any:
+        only = {} if active is None else {"active": active}
+        given = self.bonus.observe(
+            observations,
+            features,
+            next_observations=next_observations,
+            dones=dones,
+            starts=starts,
+            **only,
+        )
+        raw = to_numpy(given).astype(np.float64)
+        took_step = np.ones(len(raw), bool) if active is None else to_numpy(active).astype(bool)
+        paid = np.where(took_step, self._scaled(raw), 0.0)
+        self._learn(raw, took_step, check_flags(NAME, starts, len(raw)))
+        return like(paid, given)
+
+    def _scaled(self, raw: Floats) -> Floats:
+        """What is added for bonuses (B,)."""
+        if self.scaling.scale == "none":
+            return self.beta * raw
+        deviation = self.deviation
+        if self._rows < SETTLE or deviation == 0.0:
+            return np.zeros_like(raw)
+        shift = self._mean if self.scaling.scale == "standardise" else 0.0
+        scaled: Floats = self.beta * np.clip((raw - shift) / deviation, -MOST, MOST)
+        return scaled
+
+    def _learn(self, raw: Floats, took_step: NDArray[np.bool_], starts: NDArray[np.bool_]) -> None:
+        if len(self._sums) != len(raw):
+            if self._rows:
+                raise BadInput(
+                    f"{NAME}: {len(raw)} environments, but {len(self._sums)} in the last call"
+                )
+            self._sums = np.zeros(len(raw))
+        count = int(took_step.sum())
+        if count == 0:
+            return
+        values = raw[took_step]
+        total = self._rows + count
+        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (values.mean() - self._mean)
+        shift = self._mean if self.scaling.scale == "standardise" else 0.0
+        if self.scaling.episodic:
+            self._sums[starts & took_step] = 0.0
+        self._sums[took_step] = self.scaling.gamma * self._sums[took_step] + (values - shift)
+        sums = self._sums[took_step]
+        delta = sums.mean() - self._sum_mean
+        self._sum_squares += float(((sums - sums.mean()) ** 2).sum())
+        self._sum_squares += delta**2 * self._rows * count / total
+        self._sum_mean += delta * count / total
+        self._rows = total
+
+    def state_dict(self) -> State:
+        own = {
+            "rows": self._rows,
+            "mean": self._mean,
+            "sums": self._sums.copy(),
+            "sum_mean": self._sum_mean,
+            "sum_squares": self._sum_squares,
+        }
+        return dict(self.bonus.state_dict()) | {PREFIX + name: v for name, v in own.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        missing = [name for name in self.state_dict() if name not in state and name[:7] == PREFIX]
+        if missing:
+            raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
+        self.bonus.load_state_dict({k: v for k, v in state.items() if not k.startswith(PREFIX)})
+        self._rows = int(state[PREFIX + "rows"])
+        self._mean = float(state[PREFIX + "mean"])
+        self._sums = np.array(state[PREFIX + "sums"], dtype=np.float64)
+        self._sum_mean = float(state[PREFIX + "sum_mean"])
+        self._sum_squares = float(state[PREFIX + "sum_squares"])

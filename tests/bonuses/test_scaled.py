@@ -1,0 +1,151 @@
+"""A bonus at a safe scale: against its definition written out row by row, and what it promises."""
+
+import numpy as np
+import pytest
+
+from countless.bonuses import load_state, make_bonus, save_state
+from countless.bonuses.scaled import MOST, SETTLE, SLOWEST, ScaledBonus, Scaling
+from countless.core.errors import BadInput
+
+ENVS = 4
+
+
+class Given:
+    """Pays what it is told, one number per environment."""
+
+    def compute(self, observations, features=None):
+        return np.asarray(observations, dtype=np.float64)
+
+    def observe(self, observations, features=None, **more):
+        return self.compute(observations)
+
+    def update(self, batch):
+        return {"learned": 1.0}
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        assert not state
+
+
+def literal(scaling, bonuses, starts, active):
+    """The definition: all sums are kept, their SD is taken anew at each step."""
+    paid = np.zeros_like(bonuses)
+    sums, history, mean = [0.0] * ENVS, [], 0.0
+    for t, row in enumerate(bonuses):
+        seen = len(history)
+        beta = scaling.beta * (max(0.0, 1 - seen / scaling.decay) if scaling.decay else 1.0)
+        shift = mean if scaling.scale == "standardise" else 0.0
+        for i in range(ENVS):
+            if not active[t, i]:
+                continue
+            if scaling.scale == "none":
+                paid[t, i] = beta * row[i]
+            elif seen >= SETTLE:
+                units = (row[i] - shift) / np.std(history)
+                paid[t, i] = beta * min(max(units, -MOST), MOST)
+        there = [i for i in range(ENVS) if active[t, i]]
+        if not there:
+            continue
+        rate = max(len(there) / (seen + len(there)), len(there) * SLOWEST)
+        mean += rate * (np.mean([row[i] for i in there]) - mean)
+        shift = mean if scaling.scale == "standardise" else 0.0
+        for i in there:
+            if scaling.episodic and starts[t, i]:
+                sums[i] = 0.0
+            sums[i] = scaling.gamma * sums[i] + row[i] - shift
+            history.append(sums[i])
+    return paid
+
+
+def stream(steps, seed=0):
+    rng = np.random.default_rng(seed)
+    bonuses = rng.gamma(1.0, 1.0 / np.sqrt(1 + np.arange(steps)))[:, None] + rng.random((1, ENVS))
+    bonuses[steps // 2] = 50.0  # far outside: it is cut
+    return bonuses, rng.random((steps, ENVS)) < 0.05, rng.random((steps, ENVS)) < 0.9
+
+
+@pytest.mark.parametrize("scale", ["none", "std", "standardise"])
+@pytest.mark.parametrize("episodic", [False, True])
+@pytest.mark.parametrize("decay", [0, 900])
+def test_it_is_its_definition(scale, episodic, decay):
+    scaling = Scaling(scale=scale, beta=0.3, decay=decay, episodic=episodic)
+    bonuses, starts, active = stream(300)
+    bonus = ScaledBonus(Given(), scaling)
+    paid = [bonus.observe(row, starts=starts[t], active=active[t]) for t, row in enumerate(bonuses)]
+    expected = literal(scaling, bonuses, starts, active)
+    np.testing.assert_allclose(paid, expected, rtol=1e-9, atol=1e-12)
+    assert np.abs(expected).max() > 0.0
+
+
+def test_standardised_it_does_not_pay_for_staying_alive():
+    """A bonus that is the same everywhere adds nothing; one that is not adds nothing on average."""
+    rng = np.random.default_rng(1)
+    for constant in (True, False):
+        bonus = ScaledBonus(Given(), Scaling(scale="standardise"))
+        raw = np.full((4_000, ENVS), 3.0) if constant else 3.0 + rng.normal(size=(4_000, ENVS))
+        paid = np.array([bonus.observe(row) for row in raw])
+        assert abs(paid[SETTLE:].mean()) < 0.01
+        assert (paid == 0.0).all() == constant
+
+
+def test_a_bonus_that_wears_out_is_worn_out():
+    """The SD is that of all steps so far: it does not blow up what is left at the end."""
+    bonus = ScaledBonus(Given(), Scaling(scale="standardise"))
+    rng = np.random.default_rng(1)
+    paid = np.array([bonus.observe(rng.random(ENVS) / (1 + t)) for t in range(3_000)])
+    late, early = np.abs(paid[-500:]).mean(), np.abs(paid[SETTLE // ENVS :][:50]).mean()
+    assert late < early / 10
+
+
+def test_looking_changes_nothing_and_tells_what_would_be_paid():
+    bonus = make_bonus("counts", 5, scale="standardise")
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        bonus.observe(rng.integers(0, 4, ENVS))
+    before = bonus.state_dict()
+    looked = bonus.compute([0, 1, 2, 4])
+    assert {k: np.asarray(v).tolist() for k, v in bonus.state_dict().items()} == {
+        k: np.asarray(v).tolist() for k, v in before.items()
+    }
+    np.testing.assert_array_equal(looked, bonus.observe([0, 1, 2, 4]))
+    assert looked[3] == looked.max()  # the state that was never seen
+
+
+@pytest.mark.parametrize("name", ["counts", "sr-norm"])
+def test_saved_and_loaded_it_goes_on_to_the_bit(name, tmp_path):
+    rng = np.random.default_rng(0)
+    path = rng.integers(0, 6, (600, ENVS))
+    whole, first, second = (
+        make_bonus(name, 6, scale="std", decay=5_000, beta=0.5) for _ in range(3)
+    )
+    paid = [whole.observe(row) for row in path]
+    for row in path[:300]:
+        first.observe(row)
+    save_state(tmp_path / "bonus.npz", first.state_dict())
+    second.load_state_dict(load_state(tmp_path / "bonus.npz"))
+    np.testing.assert_array_equal([second.observe(row) for row in path[300:]], paid[300:])
+
+
+def test_unscaled_bonuses_are_not_wrapped():
+    assert not isinstance(make_bonus("counts", 6, beta=0.3), ScaledBonus)
+
+
+def test_the_scale_of_the_bonus_inside_does_not_matter():
+    scaled = make_bonus("sr-norm", 6, scale="std", beta=0.2)
+    assert isinstance(scaled, ScaledBonus)
+    assert (scaled.scaling.beta, scaled.bonus.parameters.beta) == (0.2, 1.0)
+
+
+def test_bad_input():
+    with pytest.raises(BadInput, match="scale must be one of none, std, standardise"):
+        make_bonus("counts", 6, scale="unit")
+    with pytest.raises(BadInput, match="decay must lie in"):
+        make_bonus("counts", 6, decay=-1)
+    bonus = make_bonus("counts", 6, scale="std")
+    with pytest.raises(BadInput, match="saved without scaling"):
+        bonus.load_state_dict(make_bonus("counts", 6).state_dict())
+    bonus.observe([1, 2])
+    with pytest.raises(BadInput, match="3 environments, but 2 in the last call"):
+        bonus.observe([1, 2, 3])
