@@ -11,6 +11,7 @@ from countless.analysis.statistics import (
     FEWEST_RUNS,
     interquartile_mean,
     mean_interval,
+    probability_of_improvement,
     rank_correlation,
     summarise,
 )
@@ -87,3 +88,20 @@ def test_rank_correlation_is_scipys():
         expected = stats.spearmanr(x, x + y).statistic
         assert rank_correlation(x, x + y) == pytest.approx(expected)
     assert np.isnan(rank_correlation([1, 1, 1], [1, 2, 3]))
+
+
+def test_probability_of_improvement_by_hand():
+    rng = np.random.default_rng(0)
+    first = [rng.integers(0, 4, 6).astype(float), rng.integers(0, 4, 5).astype(float)]
+    second = [rng.integers(0, 4, 5).astype(float), rng.integers(0, 4, 7).astype(float)]
+    per_task = []
+    for x, y in zip(first, second, strict=True):
+        points = [1.0 if a > b else 0.5 if a == b else 0.0 for a in x for b in y]
+        per_task.append(sum(points) / len(points))
+    value, (low, high) = probability_of_improvement(first, second)
+    assert value == pytest.approx(np.mean(per_task))
+    assert low < value < high
+    other, _ = probability_of_improvement(second, first)
+    assert other == pytest.approx(1.0 - value)
+    few = [np.array([1.0, 2.0])]
+    assert np.isnan(probability_of_improvement(few, few)[1]).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -96,6 +97,39 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     first, second = first - first.mean(), second - second.mean()
     norm = float(np.sqrt((first @ first) * (second @ second)))
     return float(first @ second) / norm if norm > 0 else float("nan")
+
+
+def probability_of_improvement(
+    first: Sequence[NDArray[np.float64]], second: Sequence[NDArray[np.float64]], seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """How often a run of the first beats one of the second in the same task, and its 95% interval.
+
+    Both have the runs of each task, in the same order of tasks; a tie counts half. The mean over the
+    tasks, as Agarwal et al. (2021) define it; the bootstrap draws the runs of every task anew. NaN for
+    the interval where a task has fewer than five runs.
+
+    >>> probability_of_improvement([np.array([1.0, 2.0])], [np.array([1.0, 0.0])])[0]
+    0.875
+    """
+    value = float(np.mean([_beats(x, y) for x, y in zip(first, second, strict=True)]))
+    if min(map(len, (*first, *second))) < FEWEST_RUNS:
+        return value, (float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    drawn = np.empty(RESAMPLES)
+    for i in range(RESAMPLES):
+        drawn[i] = np.mean(
+            [
+                _beats(x[rng.integers(0, len(x), len(x))], y[rng.integers(0, len(y), len(y))])
+                for x, y in zip(first, second, strict=True)
+            ]
+        )
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return value, (float(low), float(high))
+
+
+def _beats(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    """The share of pairs in which x is larger; a tie counts half."""
+    return float(((x[:, None] > y).mean() + (x[:, None] >= y).mean()) / 2.0)
 
 
 def _ranks(x: NDArray[np.float64]) -> NDArray[np.float64]:

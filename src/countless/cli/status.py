@@ -40,7 +40,7 @@ def describe(job: StoredJob, root: Path) -> dict[str, Any]:
     returns = np.empty(0)
     if job.records is not None and "return" in job.records.column_names:
         returns = job.records["return"].to_numpy()
-    if job.about.get("engine") == "dqn":
+    if job.about.get("engine") in ("dqn", "host"):
         returns = returns[-100:]
     return {
         "folder": str(job.folder.relative_to(root)) if job.folder != root else job.folder.name,
@@ -63,7 +63,7 @@ def _progress(job: StoredJob) -> tuple[int | None, int | None, str]:
     assert job.folder is not None
     budget = job.about.get("budget", {})
     rows = 0 if job.records is None else len(job.records)
-    if job.about.get("engine") == "dqn":
+    if job.about.get("engine") in ("dqn", "host"):
         reached = job.finished or read_json(job.folder / "progress.json") or {}
         return int(reached.get("frames", 0)), budget.get("frames"), "frames"
     if job.about.get("engine") == "tabular":

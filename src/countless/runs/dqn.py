@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +34,9 @@ from countless.runs.dqn_resources import (
     check_memory,
     memory_needed,
 )
+from countless.runs.episodes import episode_table
 from countless.runs.job import Execution, Outcome, Stopped, as_columns
-from countless.runs.solved import Solved, SolvedWatch
+from countless.runs.solved import Solved, SolvedWatch, read_solved
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
 
@@ -136,6 +137,24 @@ class DqnJob:
                     "afresh"
                 )
 
+    def memory(self) -> float:
+        """Bytes that it takes."""
+        return memory_needed(make_envs(self, 1)[0], self.config)
+
+    def to_message(self) -> dict[str, Any]:
+        """As plain data, for a worker."""
+        return {
+            "agent": self.agent,
+            "env": self.env,
+            "config": self.config.describe(),
+            "seed": self.seed,
+            "frames": self.frames,
+            "device": [self.device.name, self.device.precision, self.device.compile],
+            "threads": self.threads,
+            "save_every": self.save_every,
+            "until": None if self.until is None else self.until.describe(),
+        }
+
     def execute(self, folder: Path | None, execution: Execution) -> Outcome:
         """Play and learn until the frames are reached; all of it stays in the folder."""
         assert folder is not None, "a deep run needs a folder for its checkpoints"
@@ -168,6 +187,21 @@ def make_job(
     )
 
 
+def read_job(message: Mapping[str, Any]) -> DqnJob:
+    """A job from `to_message`."""
+    return DqnJob(
+        message["agent"],
+        message["env"],
+        read_config(message["config"]),
+        message["seed"],
+        message["frames"],
+        Device(*message["device"]),
+        message["threads"],
+        message["save_every"],
+        read_solved(message["until"]),
+    )
+
+
 def read_config(described: Mapping[str, Any]) -> DQNConfig:
     """A configuration from what `describe` made of it."""
     return DQNConfig(**as_columns(described))
@@ -180,16 +214,6 @@ def make_envs(job: DqnJob, count: int) -> list[FrameEnv]:
         make_frame_env(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
         for i in range(count)
     ]
-
-
-def memory_of(jobs: Sequence[DqnJob]) -> list[float]:
-    """Bytes that each job takes."""
-    sizes: dict[tuple[str, int], float] = {}
-    for job in jobs:
-        key = (job.env, job.config.memory.replay)
-        if key not in sizes:
-            sizes[key] = memory_needed(make_envs(job, 1)[0], job.config)
-    return [sizes[job.env, job.config.memory.replay] for job in jobs]
 
 
 def make_trainer(job: DqnJob) -> Trainer:
@@ -279,30 +303,6 @@ class _Work:
         table = episode_table(self.job, read_lines(self.folder / "episodes.jsonl"))
         write_table(self.folder / "records" / "episodes.parquet", table, self.about)
         return table
-
-
-def episode_table(job: DqnJob, episodes: list[dict[str, Any]]) -> pyarrow.Table:
-    """One row per episode: agent, environment, seed and every parameter as columns, and the return."""
-    import pyarrow
-
-    shared = {"agent": job.agent, "env": job.env, "seed": job.seed}
-    columns = {name: pyarrow.repeat(value, len(episodes)) for name, value in shared.items()}
-    for name, value in as_columns(job.config.describe()).items():
-        columns[name] = pyarrow.repeat(value, len(episodes))
-    columns["episode"] = pyarrow.array(range(len(episodes)), pyarrow.int64())
-    whole, real = pyarrow.int64(), pyarrow.float64()
-    kept = (
-        ("step", "step", whole),
-        ("total_frames", "frames", whole),
-        ("env", "lane", whole),
-        ("steps", "length", whole),
-        ("score", "return", real),
-        ("bonus", "mean_bonus", real),
-        ("sr_norm", "mean_sr_norm", real),
-    )
-    for key, name, kind in kept:
-        columns[name] = pyarrow.array([episode[key] for episode in episodes], kind)
-    return pyarrow.table(columns)
 
 
 def open_run(folder: Path) -> tuple[DqnJob, Trainer]:

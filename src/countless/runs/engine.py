@@ -1,8 +1,8 @@
 """The local engine: executes jobs into a store on this machine.
 
-Jobs of tabular agents use all cores by themselves and run one after the other. A single deep job runs
-in this process; several run in worker processes, as many at once as there are cores. The bits are the
-same either way.
+Jobs of tabular agents use all cores by themselves and run one after the other. A single long job (of a
+deep agent, of a host) runs in this process; several run in worker processes, as many at once as there
+are cores. The bits are the same either way.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from countless.core.progress import SILENT, Reporter, Task
 from countless.runs.job import Execution, Job, Stop, Stopped, never
 from countless.runs.store import Store, StoredJob
-
-if TYPE_CHECKING:
-    from countless.runs.dqn import DqnJob
+from countless.runs.workers import READERS, WorkerJob, Workers
 
 
 @dataclass(frozen=True)
@@ -33,9 +30,9 @@ class LocalEngine:
     def run(self, jobs: Iterable[Job], store: Store) -> list[StoredJob]:
         """Execute what is missing; what each job gave, in order."""
         jobs = list(jobs)
-        deep = [job for job in jobs if job.engine == "dqn" and store.find(job) is None]
-        if len(deep) > 1:
-            self._run_workers(deep, store)
+        long = [job for job in jobs if job.engine in READERS and store.find(job) is None]
+        if len(long) > 1:
+            self._run_workers(long, store)
         ended = []
         for i, job in enumerate(jobs):
             if self.stop():
@@ -49,15 +46,13 @@ class LocalEngine:
         return Execution(self.threads, task, self.stop, self.own_process)
 
     def _run_workers(self, jobs: list[Job], store: Store) -> None:
-        from countless.runs.dqn import memory_of
         from countless.runs.dqn_resources import check_memory_together
-        from countless.runs.workers import Workers
 
-        deep: list[DqnJob] = jobs  # type: ignore[assignment]
-        at_once = max(1, min(len(deep), (os.cpu_count() or 1) // max(job.threads for job in deep)))
-        for job in deep:  # before hours go into one of them
+        long: list[WorkerJob] = jobs  # type: ignore[assignment]
+        at_once = max(1, min(len(long), (os.cpu_count() or 1) // max(job.threads for job in long)))
+        for job in long:  # before hours go into one of them
             job.check(store.place(job))
             store.check_place(job)
-        check_memory_together(memory_of(deep), at_once)
+        check_memory_together([job.memory() for job in long], at_once)
         with ExitStack() as tasks:
-            Workers(deep, store, at_once, self.reporter, tasks).run(self.stop)
+            Workers(long, store, at_once, self.reporter, tasks).run(self.stop)

@@ -66,7 +66,7 @@ def groups_of(jobs: Sequence[StoredJob]) -> list[Group]:
     for job in jobs:
         if job.about.get("engine") == "tabular" and job.records is not None:
             groups += _tabular_groups(job)
-        elif job.about.get("engine") == "dqn" and job.records is not None:
+        elif job.about.get("engine") in ("dqn", "host") and job.records is not None:
             identity = dict(job.about["identity"]) | {"frames": _frames(job)}
             identity.pop("seed")
             seeds.setdefault(json.dumps(identity, sort_keys=True), []).append(job)
@@ -99,7 +99,9 @@ def _deep_group(jobs: list[StoredJob]) -> Group:
     returns = np.array([performance(job) for job in jobs])
     config = dict(about["identity"]["config"])
     budget = {"frames": _frames(jobs[0])}
-    return Group("dqn", about["agent"], about["env"], config, budget, returns, tuple(jobs))
+    return Group(
+        about["engine"], about["agent"], about["env"], config, budget, returns, tuple(jobs)
+    )
 
 
 def performance(job: StoredJob) -> float:
@@ -133,7 +135,7 @@ def _episode_curve(jobs: Sequence[StoredJob], frames: int) -> Curve:
 def speed(group: Group) -> float | None:
     """Steps per second when the job was last executed; None where that is not known."""
     finished = group.jobs[0].finished or {}
-    if group.engine == "dqn":
+    if group.engine != "tabular":
         return finished.get("steps_per_second")
     if not finished.get("simulated_seconds") or not finished.get("counts_steps", True):
         return None

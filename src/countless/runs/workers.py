@@ -1,4 +1,4 @@
-"""Several deep jobs at once: one worker process each, spoken to in lines of JSON.
+"""Several long jobs at once: one worker process each, spoken to in lines of JSON.
 
 A worker is `python -m countless.runs.workers`: it reads its job from standard input and writes what
 happens to standard output. Closing its input asks it to stop, so a worker outlives nobody.
@@ -16,26 +16,46 @@ import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from countless.core.errors import BadInput, CountlessError, names_options, naming_options
 from countless.core.progress import Reporter, Task
-from countless.runs.job import Execution, Stop, Stopped
+from countless.runs.job import Execution, Job, Stop, Stopped
 from countless.runs.store import Store
 
-if TYPE_CHECKING:
-    from countless.runs.dqn import DqnJob
-
 ENDED = "ended"
+# The modules of the jobs that run in workers, by engine: `read_job` makes one of its message.
+READERS = {"dqn": "countless.runs.dqn", "host": "countless.runs.hosts"}
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class WorkerJob(Job, Protocol):
+    """What a job needs beyond the rest to run in a process of its own."""
+
+    @property
+    def threads(self) -> int: ...
+
+    def memory(self) -> float:
+        """Bytes that it takes."""
+        ...
+
+    def to_message(self) -> dict[str, Any]:
+        """As plain data."""
+        ...
 
 
 class Workers:
     """The processes, and what they say."""
 
     def __init__(
-        self, jobs: list[DqnJob], store: Store, at_once: int, reporter: Reporter, tasks: ExitStack
+        self,
+        jobs: list[WorkerJob],
+        store: Store,
+        at_once: int,
+        reporter: Reporter,
+        tasks: ExitStack,
     ) -> None:
         self._waiting = list(enumerate(jobs))
         self._total = len(jobs)
@@ -68,7 +88,7 @@ class Workers:
         if stopping:
             raise Stopped
 
-    def _start(self, i: int, job: DqnJob) -> None:
+    def _start(self, i: int, job: WorkerJob) -> None:
         label = f"{job.label} ({i + 1} of {self._total})"
         context = ExitStack()
         task = context.enter_context(self._reporter.task(label, job.units))
@@ -111,7 +131,7 @@ class Workers:
 @dataclass
 class _Worker:
     index: int
-    job: DqnJob
+    job: WorkerJob
     store: Store
     said: queue.Queue[tuple[int, dict[str, Any]]]
     task: Task
@@ -150,43 +170,22 @@ class _Worker:
             self.process.stdin.close()
 
 
-def describe(job: DqnJob, store: Store) -> dict[str, Any]:
+def describe(job: WorkerJob, store: Store) -> dict[str, Any]:
     """A job as a line of JSON."""
     return {
-        "agent": job.agent,
-        "env": job.env,
-        "config": job.config.describe(),
-        "seed": job.seed,
-        "frames": job.frames,
-        "device": [job.device.name, job.device.precision, job.device.compile],
-        "threads": job.threads,
-        "save_every": job.save_every,
-        "until": None if job.until is None else job.until.describe(),
+        "engine": job.engine,
+        "job": job.to_message(),
         "store": str(store.folder),
         "command": store.command,
         "names_options": names_options(),
     }
 
 
-def read(line: str) -> tuple[DqnJob, Store]:
+def read(line: str) -> tuple[WorkerJob, Store]:
     """The job in a line of JSON."""
-    from countless.agents.dqn.device import Device
-    from countless.runs.dqn import DqnJob, read_config
-    from countless.runs.solved import read_solved
-
     message = json.loads(line)
-    job = DqnJob(
-        message["agent"],
-        message["env"],
-        read_config(message["config"]),
-        message["seed"],
-        message["frames"],
-        Device(*message["device"]),
-        message["threads"],
-        message["save_every"],
-        read_solved(message["until"]),
-    )
-    return job, Store(Path(message["store"]), message["command"])
+    reader = import_module(READERS[message["engine"]])
+    return reader.read_job(message["job"]), Store(Path(message["store"]), message["command"])
 
 
 class _Speaker:

@@ -1,0 +1,55 @@
+"""The records of a run that is made of episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from countless.runs.job import as_columns
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class _Described(Protocol):
+    def describe(self) -> dict[str, Any]: ...
+
+
+class EpisodicJob(Protocol):
+    """What the records say of the job that made them."""
+
+    @property
+    def agent(self) -> str: ...
+
+    @property
+    def env(self) -> str: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def config(self) -> _Described: ...
+
+
+def episode_table(job: EpisodicJob, episodes: Sequence[dict[str, Any]]) -> pyarrow.Table:
+    """One row per episode: agent, environment, seed and every parameter as columns, and the return."""
+    import pyarrow
+
+    shared = {"agent": job.agent, "env": job.env, "seed": job.seed}
+    columns = {name: pyarrow.repeat(value, len(episodes)) for name, value in shared.items()}
+    for name, value in as_columns(job.config.describe()).items():
+        columns[name] = pyarrow.repeat(value, len(episodes))
+    columns["episode"] = pyarrow.array(range(len(episodes)), pyarrow.int64())
+    whole, real = pyarrow.int64(), pyarrow.float64()
+    kept = (
+        ("step", "step", whole),
+        ("total_frames", "frames", whole),
+        ("env", "lane", whole),
+        ("steps", "length", whole),
+        ("score", "return", real),
+        ("bonus", "mean_bonus", real),
+        ("sr_norm", "mean_sr_norm", real),
+    )
+    for key, name, kind in kept:
+        columns[name] = pyarrow.array([episode.get(key) for episode in episodes], kind)
+    return pyarrow.table(columns)

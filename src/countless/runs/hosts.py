@@ -1,0 +1,269 @@
+"""Jobs of other people's agents with a bonus of ours: Stable-Baselines3's PPO.
+
+A host has no checkpoint that would go on to the bit, so a job that was stopped begins anew; its runs
+take minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from countless.core.errors import BadInput, install_hint
+from countless.core.parameters import check_count, choice, real, validate, whole, word
+from countless.core.progress import Task
+from countless.core.records import ensure_folder, read_json, write_table
+from countless.core.seeding import check_seed
+from countless.runs.episodes import episode_table
+from countless.runs.job import Execution, Outcome, Stopped
+from countless.runs.stopwatch import Stopwatch
+from countless.runs.store import about_records
+
+if TYPE_CHECKING:
+    import gymnasium
+    import pyarrow
+    from stable_baselines3.common.vec_env import VecEnv
+
+BITS = 1  # the version number of what decides the bits
+LAST = 100  # episodes in the mean that progress shows
+EVERY = 0.5  # seconds between two lines of progress
+
+
+@dataclass(frozen=True)
+class HostConfig:
+    """PPO as Stable-Baselines3 has it, the bonus around it, and what both see."""
+
+    bonus: str = word("none", "a name of `countless list bonuses`, or none")
+    beta: float = real(0.3, "factor on the bonus", "[0, inf)")
+    scale: str = choice(
+        "standardise",
+        "how the bonus is scaled: see docs/bonuses.md",
+        ("none", "std", "standardise"),
+    )
+    view: str = choice(
+        "symbols",
+        "MiniGrid: what the agent sees, the codes of the cells before it or a picture of them; other "
+        "environments show what they show",
+        ("symbols", "pictures"),
+    )
+    envs: int = whole(8, "environments stepped together", "[1, 512]")
+    rollout: int = whole(128, "steps of each environment between updates", "[2, inf)")
+    batch: int = whole(256, "steps per gradient", "[2, inf)")
+    epochs: int = whole(4, "passes over the steps of an update", "[1, inf)")
+    learning_rate: float = real(0.0003, "step size of Adam", "(0, inf)")
+    entropy: float = real(0.01, "weight of the entropy in the loss", "[0, inf)")
+    gamma: float = real(0.99, "discount", "[0, 1)")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    def describe(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class HostJob:
+    """One seed of PPO with one bonus in one environment; all of it decides the bits."""
+
+    engine: ClassVar[str] = "host"
+    agent: ClassVar[str] = "ppo"
+    env: str
+    seed: int
+    frames: int
+    config: HostConfig = field(default_factory=HostConfig)
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_count("frames", self.frames)
+
+    @property
+    def label(self) -> str:
+        bonus = "no bonus" if self.config.bonus == "none" else self.config.bonus
+        return f"{self.agent} with {bonus} in {self.env}, seed {self.seed}"
+
+    @property
+    def units(self) -> int:
+        return self.frames
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "bits": BITS,
+            "agent": self.agent,
+            "env": self.env,
+            "seed": self.seed,
+            "frames": self.frames,
+            "threads": self.threads,
+            "config": self.config.describe(),
+        }
+
+    def budget(self) -> dict[str, Any]:
+        return {"frames": self.frames}
+
+    def is_met_by(self, finished: Mapping[str, Any]) -> bool:
+        return True
+
+    def is_whole(self, records: pyarrow.Table, curves: pyarrow.Table | None) -> bool:
+        return True  # one file, which is there or not
+
+    def select(self, records: pyarrow.Table) -> pyarrow.Table:
+        return records
+
+    def check(self, folder: Path | None) -> None:
+        """The packages that it needs, and the environment."""
+        require_hosts(self.env)
+
+    def memory(self) -> float:
+        """Bytes that the process takes, about."""
+        return 1e9 if self.config.view == "pictures" else 5e8
+
+    def execute(self, folder: Path | None, execution: Execution) -> Outcome:
+        from countless.agents.dqn.device import torch_threads
+
+        watch = Stopwatch(folder)
+        with torch_threads(self.threads):
+            episodes = _learn(self, execution)
+        table = episode_table(self, episodes)
+        if folder is not None:
+            about = about_records(read_json(folder / "job.json") or {})
+            write_table(ensure_folder(folder / "records") / "episodes.parquet", table, about)
+        finished = {
+            "frames": self.frames,
+            "step": self.frames,
+            "seconds": watch.total,
+            "steps_per_second": self.frames / max(watch.now, 1e-9),
+        }
+        return Outcome(table, None, finished)
+
+    def to_message(self) -> dict[str, Any]:
+        """As plain data, for a worker."""
+        message = asdict(self)
+        return message | {"config": self.config.describe()}
+
+
+def read_job(message: Mapping[str, Any]) -> HostJob:
+    """A job from `to_message`."""
+    return HostJob(**{**message, "config": HostConfig(**message["config"])})
+
+
+def require_hosts(env: str) -> None:
+    """A clear error where a package that a host needs is missing."""
+    for package, extra in (("stable_baselines3", "sb3"), ("torch", "sb3")):
+        if find_spec(package) is None:
+            raise BadInput(f"PPO needs {package}, which is not installed: {install_hint(extra)}")
+    package = env.partition(":")[0]
+    if ":" in env and find_spec(package) is None:
+        raise BadInput(f"{env} needs {package}, which is not installed: pip install {package}")
+
+
+def make_env(env: str, view: str) -> gymnasium.Env[Any, Any]:
+    """The environment as a host sees it."""
+    import gymnasium
+
+    made = gymnasium.make(env)
+    space = made.observation_space
+    if not (isinstance(space, gymnasium.spaces.Dict) and "mission" in space.spaces):
+        return made
+    from minigrid.wrappers import ImgObsWrapper, RGBImgPartialObsWrapper
+
+    if view == "pictures":
+        pictures = RGBImgPartialObsWrapper(made, tile_size=8)  # type: ignore[no-untyped-call]
+        return ImgObsWrapper(pictures)  # type: ignore[no-untyped-call]
+    symbols = ImgObsWrapper(made)  # type: ignore[no-untyped-call]
+    return gymnasium.wrappers.FlattenObservation(symbols)
+
+
+def _make_envs(job: HostJob) -> VecEnv:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from countless.adapters.sb3 import BonusVecEnv
+
+    config = job.config
+    envs: VecEnv = DummyVecEnv([lambda: Monitor(make_env(job.env, config.view))] * config.envs)
+    if config.bonus != "none":
+        envs = BonusVecEnv(envs, config.bonus, beta=config.beta, scale=config.scale, seed=job.seed)
+    envs.seed(job.seed)
+    return envs
+
+
+def _learn(job: HostJob, execution: Execution) -> list[dict[str, Any]]:
+    """Learn to the end of the budget; what is known of each episode."""
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    config = job.config
+    envs = _make_envs(job)
+    diary = _Diary(config.envs, execution.task)
+
+    class Watch(BaseCallback):
+        def _on_step(self) -> bool:
+            diary.add(self.num_timesteps, self.locals["infos"])
+            return not execution.stop()
+
+    pixels = len(envs.observation_space.shape or ()) == 3
+    model = PPO(
+        "CnnPolicy" if pixels else "MlpPolicy",
+        envs,
+        learning_rate=config.learning_rate,
+        n_steps=config.rollout,
+        batch_size=config.batch,
+        n_epochs=config.epochs,
+        gamma=config.gamma,
+        ent_coef=config.entropy,
+        seed=job.seed,
+        device="cpu",
+    )
+    model.learn(job.frames, callback=Watch())
+    envs.close()
+    if execution.stop():
+        raise Stopped
+    # PPO ends with a whole rollout: what lies beyond the budget is not the job's.
+    return [episode for episode in diary.episodes if episode["step"] <= job.frames]
+
+
+class _Diary:
+    """What is known of each episode, and a line of progress now and then."""
+
+    def __init__(self, envs: int, task: Task) -> None:
+        self.episodes: list[dict[str, Any]] = []
+        self._bonuses = np.zeros(envs)
+        self._last: deque[float] = deque(maxlen=LAST)
+        self._task = task
+        self._told, self._then = 0, time.monotonic()
+
+    def add(self, step: int, infos: list[dict[str, Any]]) -> None:
+        for lane, info in enumerate(infos):
+            self._bonuses[lane] += info.get("intrinsic_reward", 0.0)
+            if "episode" not in info:
+                continue
+            score, steps = float(info["episode"]["r"]), int(info["episode"]["l"])
+            self._last.append(score)
+            self.episodes.append(
+                {
+                    "step": step,
+                    "total_frames": step,
+                    "env": lane,
+                    "steps": steps,
+                    "score": score,
+                    "bonus": self._bonuses[lane] / steps,
+                }
+            )
+            self._bonuses[lane] = 0.0
+        now = time.monotonic()
+        if now - self._then > EVERY:
+            mean = f"{np.mean(self._last):.2f}" if self._last else "-"
+            self._task.note(
+                f"{step:,} steps, {(step - self._told) / (now - self._then):,.0f}/s, "
+                f"{len(self.episodes):,} episodes, mean of last {LAST} {mean}"
+            )
+            self._task.advance(step - self._told)
+            self._told, self._then = step, now
