@@ -108,7 +108,7 @@ def cut_cycle(count, mode):
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
 def test_a_reset_is_no_transition(mode, count, of):
     """In a cycle every norm is 1 / (1 - gamma), however often a time limit cuts it."""
-    env = BonusVectorEnv(cut_cycle(count, mode), "sr-norm", of=of, gamma=0.9, eta=0.1)
+    env = BonusVectorEnv(cut_cycle(count, mode), "sr-norm", of=of, gamma=0.9, eta=0.1, scale="none")
     env.reset(seed=0)
     for _ in range(6000 // count):
         env.step(np.zeros(count, int))
@@ -120,7 +120,7 @@ def test_both_modes_teach_the_same(of):
     """Counts, and what the SR learns, do not depend on when an environment is reset."""
     visits = {}
     for mode, steps in ((AutoresetMode.SAME_STEP, 8), (AutoresetMode.NEXT_STEP, 9)):
-        env = BonusVectorEnv(vector(2, mode), "counts", of=of)
+        env = BonusVectorEnv(vector(2, mode), "counts", of=of, scale="none")
         env.reset(seed=0)
         for _ in range(steps):
             env.step(np.zeros(2, int))
@@ -173,8 +173,8 @@ class Parts(Corridor):
 def test_observations_of_several_parts(kind, mode, of):
     parts = SyncVectorEnv([lambda: Parts(kind)] * 2, autoreset_mode=mode)
     plain, env = (
-        BonusVectorEnv(vector(2, mode), "counts", of=of),
-        BonusVectorEnv(parts, "counts", of=of),
+        BonusVectorEnv(vector(2, mode), "counts", of=of, scale="none"),
+        BonusVectorEnv(parts, "counts", of=of, scale="none"),
     )
     plain.reset(seed=0)
     env.reset(seed=0)
@@ -188,6 +188,7 @@ def test_minigrid_needs_no_preprocessing():
     env = BonusVectorEnv(
         gymnasium.make_vec("MiniGrid-Empty-5x5-v0", num_envs=2, vectorization_mode="sync"),
         "counts",
+        scale="none",
     )
     env.reset(seed=0)
     turns = [env.step(np.zeros(2, int))[4]["intrinsic_reward"].tolist() for _ in range(5)]
@@ -198,7 +199,9 @@ def test_minigrid_needs_no_preprocessing():
 
 def test_observations_are_not_overwritten_by_the_environment():
     env = BonusVectorEnv(
-        gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"), "counts"
+        gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"),
+        "counts",
+        scale="none",
     )
     env.reset(seed=0)
     for _ in range(5):

@@ -33,7 +33,7 @@ def plain_deepsea(count):
 
 
 def deepsea(count, bonus="counts", **more):
-    return BonusVecEnv(plain_deepsea(count), bonus, **more)
+    return BonusVecEnv(plain_deepsea(count), bonus, **{"scale": "none"} | more)
 
 
 def test_steps_are_those_of_the_environment_plus_the_bonus():
@@ -119,7 +119,7 @@ class Picture(gymnasium.Env):
 
 
 def test_pictures_and_cut_episodes():
-    env = BonusVecEnv(DummyVecEnv([Picture] * 2), "cts", of="reached", size=6)
+    env = BonusVecEnv(DummyVecEnv([Picture] * 2), "cts", of="reached", size=6, scale="none")
     env.reset()
     first = [env.step(np.zeros(2, int))[3][0]["intrinsic_reward"] for _ in range(5)]
     second = [env.step(np.zeros(2, int))[3][0]["intrinsic_reward"] for _ in range(5)]
@@ -143,6 +143,11 @@ def test_a_cut_episode_is_no_end():
         _, _, dones, _ = env.step(np.zeros(1, int))
     assert dones.tolist() == [True]
     assert spy.dones.tolist() == [False]
+
+
+def test_by_default_a_bonus_is_standardised():
+    env = BonusVecEnv(plain_deepsea(2), "counts")
+    assert (env.bonus.scaling.scale, env.bonus.scaling.beta) == ("standardise", 0.3)
 
 
 def test_what_cannot_be_saved_or_loaded(tmp_path):

@@ -80,21 +80,21 @@ def walk(env, steps=40, count=2):
 
 @pytest.mark.parametrize("of", ["departed", "reached"])
 def test_environments_in_processes_of_their_own(of):
-    in_one = walk(BonusVecEnv(corridors(2), "sr-norm", of=of, features=8, width=32))
+    in_one = walk(BonusVecEnv(corridors(2), "sr-norm", of=of, features=8, width=32, scale="none"))
     apart = corridors(2, vec_env=SubprocVecEnv, start_method="fork")
-    in_several = walk(BonusVecEnv(apart, "sr-norm", of=of, features=8, width=32))
+    in_several = walk(BonusVecEnv(apart, "sr-norm", of=of, features=8, width=32, scale="none"))
     np.testing.assert_array_equal(in_one, in_several)
     assert in_one.min() > 0.0
 
 
 def test_one_environment():
-    env = BonusVecEnv(corridors(1), "counts")
+    env = BonusVecEnv(corridors(1), "counts", scale="none")
     assert PPO("MlpPolicy", env, **SMALL_PPO).learn(64).num_timesteps == 64
     assert env.bonus.counts(np.array([[3.0]], np.float32)).item() > 1
 
 
 def test_under_vec_normalize_the_bonus_sees_what_the_environment_shows():
-    inner = BonusVecEnv(corridors(2), "counts")
+    inner = BonusVecEnv(corridors(2), "counts", scale="none")
     PPO("MlpPolicy", VecNormalize(inner), **SMALL_PPO).learn(128)
     cells = np.arange(7, dtype=np.float32)[:, None]
     # Each of the 128 steps leaves one of the cells 0 to 5: the episode ends in the last one.
@@ -104,8 +104,8 @@ def test_under_vec_normalize_the_bonus_sees_what_the_environment_shows():
 
 
 def test_frame_stacks_on_either_side():
-    inside = BonusVecEnv(VecFrameStack(corridors(2, Frames), 4), "cts", size=6)
-    outside = VecFrameStack(BonusVecEnv(corridors(2, Frames), "cts", size=6), 4)
+    inside = BonusVecEnv(VecFrameStack(corridors(2, Frames), 4), "cts", size=6, scale="none")
+    outside = VecFrameStack(BonusVecEnv(corridors(2, Frames), "cts", size=6, scale="none"), 4)
     # The density is that of the newest frame, so both are the same bonus.
     np.testing.assert_allclose(walk(inside), walk(outside), rtol=1e-12)
     stacked = VecFrameStack(BonusVecEnv(corridors(2, Frames), "counts"), 4)
@@ -113,7 +113,7 @@ def test_frame_stacks_on_either_side():
 
 
 def test_observations_of_several_parts():
-    env = BonusVecEnv(corridors(2, Parts), "counts")
+    env = BonusVecEnv(corridors(2, Parts), "counts", scale="none")
     PPO("MultiInputPolicy", env, **SMALL_PPO).learn(64)
     assert len(env.bonus.state_dict()["visits"]) > 3
 

@@ -15,13 +15,16 @@ from countless.core.errors import BadInput
 class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
     """Adds a bonus to the rewards; `info` has both separately.
 
+    A bonus made by name is standardised (`scale="standardise"`, `beta=0.3`), so that it does not pay
+    for staying alive; `scale="none"` adds it as it is defined.
+
     `info["extrinsic_reward"]` and `info["intrinsic_reward"]` are (B,). The bonus is that of the
     observation that was left, as in the paper, or with `of="reached"` that of the one that came next.
     Under Gymnasium's default, `AutoresetMode.NEXT_STEP`, the step after the end of an episode only
     resets its environment: it is no transition, so it is not paid and the bonus does not see it.
 
     >>> from gymnasium import make_vec
-    >>> env = BonusVectorEnv(make_vec("FrozenLake-v1", num_envs=2), "counts")
+    >>> env = BonusVectorEnv(make_vec("FrozenLake-v1", num_envs=2), "counts", scale="none", beta=1)
     >>> _ = env.reset(seed=0)
     >>> _, reward, _, _, info = env.step(env.action_space.sample())
     >>> info["intrinsic_reward"].tolist()

@@ -70,7 +70,7 @@ class Reward:
             of=of,
             seed=seed,
             device=str(self.device),
-            **dict(parameters or {}),
+            **{"scale": "none"} | dict(parameters or {}),  # RLeXplore's own scale follows
         )
         self._scale = RunningStatistics((), torch.device("cpu"))
         self._sums = np.zeros(self.n_envs)

@@ -27,6 +27,10 @@ ENTRY = "bonus.npz"
 class BonusVecEnv(VecEnvWrapper):
     """Adds a bonus to the rewards that an agent learns from; each `info` has both separately.
 
+    A bonus made by name is standardised (`scale="standardise"`, `beta=0.3`), so that it does not pay
+    for staying alive; `scale="none"` adds it as it is defined, `decay=N` lets it fall to 0 over N
+    steps.
+
     Off-policy agents store the sum in their replay, as it was when the step was made. SB3's own
     `rollout/ep_rew_mean` comes from `Monitor` underneath: it stays the reward of the task.
     """

@@ -15,15 +15,17 @@ from countless.core.arrays import to_numpy
 from countless.core.errors import BadInput
 
 Preprocess = Callable[[Any], Any]
+SCALE = "standardise"  # of a bonus made by name: added to a task's rewards it does no harm
 
 
 class StepBonus:
     """A bonus that is paid for the steps of parallel environments.
 
-    It is made by name for the observation space; or it is one of your own, with `preprocess` a
-    function from batches of the environments' observations to what it reads.
+    It is made by name for the observation space, standardised unless `scale` says otherwise; or it is
+    one of your own, with `preprocess` a function from batches of the environments' observations to
+    what it reads.
 
-    >>> steps = StepBonus("counts", spaces.Discrete(4))
+    >>> steps = StepBonus("counts", spaces.Discrete(4), scale="none")
     >>> steps.pay(np.array([1, 1]), np.array([2, 3]), np.zeros(2, bool), None).tolist()
     [1.0, 0.7071067811865475]
     """
@@ -45,7 +47,7 @@ class StepBonus:
                     "preprocess goes with a bonus that was made for what it returns: "
                     "make_bonus(name, ...)"
                 )
-            bonus = make_bonus(bonus, space, **parameters)
+            bonus = make_bonus(bonus, space, **{"scale": SCALE} | parameters)
         elif parameters:
             raise BadInput(f"{', '.join(parameters)}: parameters go with the name of a bonus")
         self.bonus, self._of, self._preprocess = bonus, of, preprocess

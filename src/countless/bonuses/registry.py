@@ -23,7 +23,7 @@ from countless.core.observations import KINDS, ObservationReader, as_reader
 from countless.core.seeding import check_seed
 
 GROUP = "countless.bonuses"
-SCALED_BETA = 0.1  # of a bonus in units of its SD, unless told otherwise
+SCALED_BETA = 0.3  # of a bonus in units of its SD, unless told otherwise
 
 
 @dataclass(frozen=True)
