@@ -50,7 +50,11 @@ def power(x: Array, y: Array) -> Array:
 
 
 def last_decade_exponent(steps: Array, cost: Array, seed: int = 0) -> Fitted:
-    """The exponent of the mean cost (runs, steps) in the number of steps, over the last decade."""
+    """The exponent of the mean cost (runs, steps) in the number of steps, over the last decade.
+
+    NaN where the cost is not above chance: where it, or more than one in twenty of its resamples,
+    is not positive throughout.
+    """
     late = steps >= steps[-1] / DECADE
     x, y = steps[late], cost[:, late]
     fitted = float(power(x, y.mean(axis=0)))
@@ -58,7 +62,8 @@ def last_decade_exponent(steps: Array, cost: Array, seed: int = 0) -> Fitted:
         return Fitted(fitted)
     chosen = np.random.default_rng(seed).integers(0, len(y), (RESAMPLES, len(y)))
     slopes = power(x, y[chosen].mean(axis=1))
-    return Fitted(fitted, _interval(slopes))
+    ends = _interval(slopes)
+    return Fitted(math.nan if math.isnan(ends[0]) else fitted, ends)
 
 
 def settled_after(steps: Array, returns: Array, level: float) -> Array:
@@ -75,10 +80,9 @@ def settled_after(steps: Array, returns: Array, level: float) -> Array:
     begun = half >= 0
     late, early = steps[begun], steps[half[begun]]
     average = (returns[:, begun] - returns[:, half[begun]]) / (late - early)
-    fails = average < level
-    last_failure = fails.shape[1] - 1 - np.argmax(fails[:, ::-1], axis=1)
-    first_good = np.where(fails.any(axis=1), last_failure + 1, 0)
-    return np.append(late, math.inf)[first_good]
+    lasting = np.logical_and.accumulate((average >= level)[:, ::-1], axis=1)[:, ::-1]
+    at_last = np.ones((len(returns), 1), dtype=bool)
+    return np.append(late, math.inf)[np.hstack([lasting, at_last]).argmax(axis=1)]
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ def _line(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def median_cost(runs: Array) -> float:
-    """The median cost of runs; of an even number the lower one, so that half of them may be infinite."""
+    """The median cost of runs; of an even number the lower one: half of them may be infinite."""
     return float(_medians(runs[None])[0])
 
 

@@ -11,42 +11,44 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from countless.analysis.curves import styles
 from countless.analysis.plots import STYLE, save_figure, short
 
 Array = NDArray[np.float64]
+Style = tuple[str, str]  # a colour and a dash
 FIRST_STEP = 100.0
+NOTHING, PRESET = "nothing collected", "hollow: preset"
 
 
 @dataclass(frozen=True)
 class RegretPanel:
-    """label -> (agent, steps, mean regret, half of its interval), and the best average reward."""
+    """agent -> (steps, mean regret, half of its interval), and the best average reward."""
 
     title: str
-    curves: Mapping[str, tuple[str, Array, Array, Array]]
+    curves: Mapping[str, tuple[Array, Array, Array]]
     gain: float
 
 
 @dataclass(frozen=True)
 class SizePanel:
-    """label -> (agent, size -> cost); infinite where it is not known."""
+    """(agent, whether with its preset) -> cost by size; infinite where it is not known."""
 
     title: str
-    costs: Mapping[str, tuple[str, Mapping[int, float]]]
+    costs: Mapping[tuple[str, bool], Mapping[int, float]]
     sizes: Sequence[int]
 
 
 def draw_regret(stem: Path, panels: Sequence[Sequence[RegretPanel | SizePanel]]) -> None:
-    """One row of panels per family of problems, one line per label, the same style in all."""
-    every: dict[str, str] = {}
-    for row in panels:
-        for panel in row:
-            own = panel.curves if isinstance(panel, RegretPanel) else panel.costs
-            every |= {label: values[0] for label, values in own.items()}
-    chosen = styles(every.items())
+    """One row of panels per family of problems, one line per agent, the same style in all."""
+    agents = dict.fromkeys(
+        agent for row in panels for panel in row if isinstance(panel, RegretPanel)
+        for agent in panel.curves
+    )  # fmt: skip
+    chosen = styles((agent, agent) for agent in agents)
     with plt.rc_context(STYLE):
         across = max(map(len, panels))
         figure, axes = plt.subplots(
@@ -60,46 +62,55 @@ def draw_regret(stem: Path, panels: Sequence[Sequence[RegretPanel | SizePanel]])
                     _draw_regret(ax, panel, chosen)
                 else:
                     _draw_sizes(ax, panel, chosen)
-                handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-        shown = [label for label in (*every, "nothing collected") if label in handles]
+                handles = (
+                    dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True)) | handles
+                )
+        shown = [label for label in (*agents, NOTHING, PRESET) if label in handles]
         figure.legend(
             [handles[label] for label in shown], shown, loc="outside right center", fontsize=8
         )
         save_figure(figure, stem)
 
 
-def _draw_regret(
-    ax: Axes, panel: RegretPanel, chosen: Mapping[str, tuple[str, str]]
-) -> None:
-    low, high = math.inf, 0.0
-    for label, (_, steps, mean, half) in panel.curves.items():
-        colour, dash = chosen[label]
-        shown = (steps >= FIRST_STEP) & (mean > 0)
+def _draw_regret(ax: Axes, panel: RegretPanel, chosen: Mapping[str, Style]) -> None:
+    low, last = math.inf, FIRST_STEP
+    for agent, (steps, mean, half) in panel.curves.items():
+        colour, dash = chosen[agent]
+        last = max(last, float(steps[-1]))
+        shown = (steps >= min(FIRST_STEP, steps[-1] / 2)) & (mean > 0)
         x, y, width = steps[shown], mean[shown], np.nan_to_num(half[shown])
-        ax.plot(x, y, dash, color=colour, linewidth=1.3, label=label)
-        floor = np.maximum(y - width, y / 100.0)
+        ax.plot(x, y, dash, color=colour, linewidth=1.3, label=agent)
+        floor = np.maximum(y - width, y / 2.0)
         ax.fill_between(x, floor, y + width, color=colour, alpha=0.15, linewidth=0)
-        low, high = min(low, float(y.min(initial=low))), max(high, float(steps[-1]))
-    x = np.array([min(FIRST_STEP, high / 2), high])
-    ax.plot(x, panel.gain * x, ":", color="0.4", linewidth=1.0, label="nothing collected")
+        low = min(low, float(y.min(initial=low)))
+    x = np.array([min(FIRST_STEP, last / 2), last])
+    ax.plot(x, panel.gain * x, ":", color="0.4", linewidth=1.0, label=NOTHING)
     ax.set(xscale="log", yscale="log", title=panel.title, xlabel="steps", ylabel="regret (reward)")
-    if math.isfinite(low):
-        ax.set_ylim(low / 1.5, panel.gain * high * 2.0)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(short))
-        axis.set_minor_formatter(NullFormatter())
+    top = panel.gain * last
+    ax.set_ylim(max(min(low, top) / 1.5, top / 1e5), top * 2.0)
+    _tick(ax.xaxis, (1.0,))
+    _tick(ax.yaxis, (1.0,))
 
 
-def _draw_sizes(ax: Axes, panel: SizePanel, chosen: Mapping[str, tuple[str, str]]) -> None:
-    for label, (_, costs) in panel.costs.items():
-        colour, dash = chosen[label]
+def _draw_sizes(ax: Axes, panel: SizePanel, chosen: Mapping[str, Style]) -> None:
+    for (agent, preset), costs in panel.costs.items():
+        colour, dash = chosen[agent]
         known = {size: cost for size, cost in costs.items() if math.isfinite(cost)}
         ax.plot(
-            list(known), list(known.values()), dash, color=colour, linewidth=1.3, marker="o",
-            markersize=3.5, label=label,
+            list(known), list(known.values()), dash, color=colour, marker="o", markersize=4,
+            linewidth=0.7 if preset else 1.3, markerfacecolor="white" if preset else colour,
         )  # fmt: skip
+    if any(preset for _, preset in panel.costs):
+        ax.plot([], [], "o", color="0.4", markerfacecolor="white", markersize=4, label=PRESET)
     ax.set(xscale="log", yscale="log", title=panel.title, xlabel="size N", ylabel="steps")
     ax.set_xlim(min(panel.sizes) / 1.1, max(panel.sizes) * 1.1)
     ax.set_xticks(list(panel.sizes), [str(size) for size in panel.sizes])
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.yaxis.set_major_formatter(FuncFormatter(short))
+    ax.xaxis.set_minor_locator(NullLocator())
+    low, high = ax.get_ylim()
+    _tick(ax.yaxis, (1.0,) if high > 100 * low else (1.0, 2.0, 5.0))
+
+
+def _tick(axis: Axis, subs: Sequence[float]) -> None:
+    axis.set_major_locator(LogLocator(subs=list(subs)))
+    axis.set_major_formatter(FuncFormatter(short))
+    axis.set_minor_formatter(NullFormatter())

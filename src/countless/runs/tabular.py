@@ -131,7 +131,8 @@ class TabularJob:
         places = records["setting"].to_numpy() * self.runs + records["run"].to_numpy()
         points = 0 if curves is None else len(curves)
         return np.array_equal(np.sort(places), np.arange(len(self.settings) * self.runs)) and (
-            points == (self.runs * len(curve_marks(self.steps, self.marks)) if self.has_curves else 0)
+            points
+            == (self.runs * len(curve_marks(self.steps, self.marks)) if self.has_curves else 0)
         )
 
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
