@@ -82,7 +82,8 @@ def settled_after(steps: Array, returns: Array, level: float) -> Array:
     average = (returns[:, begun] - returns[:, half[begun]]) / (late - early)
     lasting = np.logical_and.accumulate((average >= level)[:, ::-1], axis=1)[:, ::-1]
     at_last = np.ones((len(returns), 1), dtype=bool)
-    return np.append(late, math.inf)[np.hstack([lasting, at_last]).argmax(axis=1)]
+    settled: Array = np.append(late, math.inf)[np.hstack([lasting, at_last]).argmax(axis=1)]
+    return settled
 
 
 @dataclass(frozen=True)

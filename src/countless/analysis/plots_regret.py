@@ -26,11 +26,10 @@ NOTHING, PRESET = "nothing collected", "hollow: preset"
 
 @dataclass(frozen=True)
 class RegretPanel:
-    """agent -> (steps, mean regret, half of its interval), and the best average reward."""
+    """agent -> (steps, mean regret, half of its interval); NaN where there is nothing to draw."""
 
     title: str
     curves: Mapping[str, tuple[Array, Array, Array]]
-    gain: float
 
 
 @dataclass(frozen=True)
@@ -77,17 +76,18 @@ def _draw_regret(ax: Axes, panel: RegretPanel, chosen: Mapping[str, Style]) -> N
     for agent, (steps, mean, half) in panel.curves.items():
         colour, dash = chosen[agent]
         last = max(last, float(steps[-1]))
-        shown = (steps >= min(FIRST_STEP, steps[-1] / 2)) & (mean > 0)
-        x, y, width = steps[shown], mean[shown], np.nan_to_num(half[shown])
+        late = steps >= min(FIRST_STEP, steps[-1] / 2)
+        width = np.nan_to_num(half[late])
+        x, y = steps[late], mean[late]
         ax.plot(x, y, dash, color=colour, linewidth=1.3, label=agent)
-        floor = np.maximum(y - width, y / 2.0)
-        ax.fill_between(x, floor, y + width, color=colour, alpha=0.15, linewidth=0)
-        low = min(low, float(y.min(initial=low)))
+        ax.fill_between(
+            x, y - width, y + width, where=y > width, color=colour, alpha=0.15, linewidth=0
+        )
+        low = min(low, float(y[np.isfinite(y)].min(initial=low)))
     x = np.array([min(FIRST_STEP, last / 2), last])
-    ax.plot(x, panel.gain * x, ":", color="0.4", linewidth=1.0, label=NOTHING)
-    ax.set(xscale="log", yscale="log", title=panel.title, xlabel="steps", ylabel="regret (reward)")
-    top = panel.gain * last
-    ax.set_ylim(max(min(low, top) / 1.5, top / 1e5), top * 2.0)
+    ax.plot(x, x, ":", color="0.4", linewidth=1.0, label=NOTHING)
+    ax.set(xscale="log", yscale="log", title=panel.title, xlabel="steps", ylabel="regret (steps)")
+    ax.set_ylim(max(min(low, last) / 2.0, 1.0), last * 2.0)
     _tick(ax.xaxis, (1.0,))
     _tick(ax.yaxis, (1.0,))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from countless.agents.catalogue import AGENTS, TABULAR, agent_entry, make_agent
 from countless.agents.tabular.agent import TabularAgent, reward_range
+from countless.agents.tabular.simulate import plans
 from countless.analysis.plots_leaderboard import Score, draw_leaderboard
 from countless.analysis.statistics import pooled_iqm
 from countless.analysis.tables import Cell, Estimate, Table
@@ -28,11 +29,12 @@ from countless.runs.tabular import TabularJob, default_steps
 # MDPs of one kind are in one half: nothing is scored where its like was tuned.
 HALVES: tuple[tuple[str, ...], ...] = (
     ("riverswim", "riverswim-12", "deepsea-8", "bsuite-deepsea-6"),
-    ("sixarms", "sixarms-1660", "chain-20", "gridworld-8", "fourrooms"),
+    ("sixarms", "sixarms-1660", "chain-20", "gridworld-6", "fourrooms"),
 )
 GRID_UNIT = 10_000.0  # the range of RiverSwim's rewards, for which the grids of bonuses are written
-MOST_SETTINGS = 30  # of a larger grid, so many are drawn
-SCORED, TUNED = 500, 2000  # runs are plan.runs over these: 20 and 5 with the default plan
+MOST_SETTINGS = 100  # of a larger grid, so many are drawn
+MOST_PLANNED = 12  # and so many for an agent that plans
+SCORED, TUNED = 1000, 2500  # runs are plan.runs over these: 10 and 4 with the default plan
 
 Setting = Mapping[str, Any]  # a point of a grid; nothing given stands for the defaults
 
@@ -57,8 +59,9 @@ def settings(name: str) -> tuple[Setting, ...]:
         dict(zip(grid.values, values, strict=True))
         for values in itertools.product(*grid.values.values())
     ]
-    if len(points) > MOST_SETTINGS:
-        drawn = np.random.default_rng(0).choice(len(points), MOST_SETTINGS, replace=False)
+    most = MOST_PLANNED if plans(make_agent(name), make_mdp(HALVES[0][0])) else MOST_SETTINGS
+    if len(points) > most:
+        drawn = np.random.default_rng(0).choice(len(points), most, replace=False)
         points = [points[i] for i in np.sort(drawn)]
     return ({}, *points)
 

@@ -20,7 +20,7 @@ from countless.agents.catalogue import (
     resolve,
 )
 from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.simulate import prepare_kernel
+from countless.agents.tabular.simulate import plans
 from countless.analysis.curves import band
 from countless.analysis.growth import growth, last_decade_exponent, median_cost, settled_after
 from countless.analysis.plots_regret import RegretPanel, SizePanel, draw_regret
@@ -103,7 +103,7 @@ def row_job(row: Row, family: str, size: int, plan: Plan) -> TabularJob | None:
         return None
     agent = row.make()
     share = FEWER
-    if prepare_kernel([agent], mdp, 1, plan.seed, "countless").plans:
+    if plans(agent, mdp):
         share = LARGE if mdp.n_states > LARGE_STATES else PLANNING
     runs = max(2, plan.runs // share)
     return TabularJob((agent,), mdp, runs, STEPS, plan.seed, marks=OCTAVES)
@@ -174,8 +174,10 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     found = {family: _found(family, plan, records) for family in FAMILIES}
     _draw(folder / "regret", found)
     caption = (
-        "Left and middle: mean regret against steps with its 95% band, at a small and a large size, "
-        "default parameters; the dotted line is an agent that never collects anything. Right: the "
+        "Left and middle: mean regret with its 95% band, in steps of the best average reward, against "
+        "steps, at a small and a large size, default parameters; the dotted line is an agent that "
+        "never collects anything, and a line stops where regret is within the chance of the rewards. "
+        "Right: the "
         "step from which on the median run collects half of the best average reward, against the "
         f"size; there is no point where that is not within {STEPS:,} steps. Hollow: with the preset "
         "for six states."
@@ -243,7 +245,14 @@ def _settled_table(family: str, found: Found) -> Table:
 
 
 def _growth_table(family: str, found: Found) -> Table:
-    columns = ("sizes", "degree", "error", "factor", "error of factor", "% polynomial")
+    columns = (
+        "sizes",
+        "degree",
+        "misfit of N^degree",
+        "factor",
+        "misfit of factor^N",
+        "% polynomial",
+    )
     lines: list[tuple[Cell, ...]] = []
     for row, sizes in found.items():
         law = growth({size: measured.settled for size, measured in sizes.items()})
@@ -264,12 +273,11 @@ def _growth_table(family: str, found: Found) -> Table:
         )
     note = (
         "Both laws through the medians above: steps ~ N^degree and steps ~ factor^N, ± 95% CI. sizes: "
-        "at how many N the median run settles; fewer than three have no fit. The errors are root mean "
-        "squares of what a law leaves of log(steps); % polynomial: the share of resampled runs in "
+        "at how many N the median run settles; fewer than three have no fit. The misfit is the root mean "
+        "square of what a law leaves of log(steps); % polynomial: the share of resampled runs in "
         "which the polynomial leaves less."
     )
-    formats = {"degree": ".2f", "error": ".2f", "factor": ".3f", "error of factor": ".2f"}
-    formats["% polynomial"] = ".0f"
+    formats = dict(zip(columns, ("d", ".2f", ".2f", ".3f", ".2f", ".0f"), strict=True))
     title = f"{LABELS[family]}: how the steps until it has settled grow with N"
     return Table(title, ("agent", *columns), tuple(lines), 1, note, formats)
 
@@ -301,13 +309,13 @@ def _draw(stem: Path, found: Mapping[str, Found]) -> None:
         learning = {row: sizes for row, sizes in own.items() if row.agent != "optimal"}
         line: list[RegretPanel | SizePanel] = []
         for size in DRAWN[family]:
+            chance = own[Row("optimal")][size].regret.std(axis=0)
             curves = {
-                row.agent: (sizes[size].steps, *band(sizes[size].regret))
+                row.agent: _curve(sizes[size], chance)
                 for row, sizes in learning.items()
                 if size in sizes and not row.preset
             }
-            gain = best_average(f"{family}-{size}")
-            line.append(RegretPanel(f"{LABELS[family]}, N = {size}", curves, gain))
+            line.append(RegretPanel(f"{LABELS[family]}, N = {size}", curves))
         costs = {
             (row.agent, row.preset): {n: median_cost(m.settled) for n, m in sizes.items()}
             for row, sizes in learning.items()
@@ -315,6 +323,16 @@ def _draw(stem: Path, found: Mapping[str, Found]) -> None:
         line.append(SizePanel(f"{LABELS[family]}: steps until settled", costs, FAMILIES[family]))
         panels.append(line)
     draw_regret(stem, panels)
+
+
+def _curve(measured: Measured, chance: Returns) -> tuple[Returns, Returns, Returns]:
+    """Steps, and the mean regret in steps of the best reward with half of its interval.
+
+    Only where it is more than the rewards of the best policy vary by chance (`chance`, of one run).
+    """
+    mean, half = band(measured.regret)
+    told = mean > 2.0 * chance / len(measured.regret) ** 0.5
+    return measured.steps, np.where(told, mean, np.nan) / measured.gain, half / measured.gain
 
 
 def _words(found: Mapping[str, Found]) -> tuple[str, ...]:
@@ -339,7 +357,7 @@ def _myopia(size: int) -> str:
 
 
 def _law_words(family: str, own: Found) -> str:
-    """Who settles at every size, and which law fits better."""
+    """Which law fits better where the median run settles at every size that was run."""
     polynomial: list[str] = []
     exponential: list[str] = []
     short: list[str] = []
@@ -357,13 +375,16 @@ def _law_words(family: str, own: Found) -> str:
                 if better
                 else f"{row.label} ({law.factor.value:.2f}^N)"
             )
-    parts = [
-        (polynomial, "a polynomial fits better for {}"),
-        (exponential, "an exponential fits better for {}"),
-        (short, "no settling at some size within the steps: {}"),
+    told = [
+        f"{text} {'; '.join(names)}."
+        for names, text in (
+            (polynomial, "a power of N fits better than an exponential for"),
+            (exponential, "an exponential fits better than a power of N for"),
+            (short, "at some size the median run does not settle within the steps:"),
+        )
+        if names
     ]
-    told = "; ".join(text.format("; ".join(names)) for names, text in parts if names)
-    return f"{LABELS[family]}, of the agents whose median run settles at every size run: {told}."
+    return " ".join(f"{LABELS[family]}: {text}" for text in told)
 
 
 EXPERIMENT = Experiment(
