@@ -11,6 +11,7 @@ from countless.analysis.statistics import (
     FEWEST_RUNS,
     interquartile_mean,
     mean_interval,
+    pooled_iqm,
     probability_of_improvement,
     rank_correlation,
     summarise,
@@ -105,3 +106,24 @@ def test_probability_of_improvement_by_hand():
     assert other == pytest.approx(1.0 - value)
     few = [np.array([1.0, 2.0])]
     assert np.isnan(probability_of_improvement(few, few)[1]).all()
+
+
+def test_pooled_iqm_against_scipy():
+    rng = np.random.default_rng(3)
+    tasks = [rng.normal(size=30), rng.normal(2.0, 3.0, size=30), rng.exponential(size=50)]
+    value, (low, high) = pooled_iqm(tasks)
+    assert value == pytest.approx(stats.trim_mean(np.concatenate(tasks), 0.25))
+    means = [
+        stats.trim_mean(np.concatenate([rng.choice(x, len(x)) for x in tasks]), 0.25)
+        for _ in range(3000)
+    ]
+    ends = np.quantile(means, (0.025, 0.975))
+    np.testing.assert_allclose((low, high), ends, atol=0.1 * (ends[1] - ends[0]))
+
+
+def test_pooled_iqm_keeps_its_tasks():
+    # Runs of one task are alike: only a bootstrap that drew tasks too could vary.
+    value, ends = pooled_iqm([np.full(6, 0.0), np.full(6, 1.0)])
+    assert value == 0.5
+    assert ends == (0.5, 0.5)
+    assert np.isnan(pooled_iqm([np.zeros(4), np.ones(9)])[1]).all()

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from countless.core.errors import BadInput
-from countless.envs import make_mdp
+from countless.envs import build_mdp, make_mdp
 from countless.envs.catalog import DOMAINS
 from countless.envs.solve import (
     greedy_policy,
+    optimal_gain,
     optimal_q,
     optimal_return,
     policy_return,
@@ -20,7 +21,7 @@ from countless.envs.solve import (
 )
 
 NAMES = [
-    "riverswim", "sixarms", "sixarms-1660", "chain-7", "deepsea-6", "bsuite-deepsea-6",
+    "riverswim", "riverswim-9", "sixarms", "sixarms-1660", "chain-7", "deepsea-6", "bsuite-deepsea-6",
     "gridworld-5", "fourrooms",
 ]  # fmt: skip
 
@@ -55,6 +56,57 @@ def test_riverswim_reference_values():
     assert (q.argmax(axis=1) == 0).all()  # always right
     assert optimal_return(mdp, 5000) == pytest.approx(3.336e6, abs=600)
     assert mdp.start.tolist() == [0, 0.5, 0.5, 0, 0, 0]
+
+
+def test_six_states_are_the_paper_s_river():
+    assert make_mdp("riverswim-6").fingerprint == make_mdp("riverswim").fingerprint
+    assert make_mdp("riverswim-6").name == "riverswim"  # and so its jobs
+
+
+@pytest.mark.parametrize("size", [3, 9, 50])
+def test_a_longer_river_has_more_of_the_same_states(size):
+    mdp, paper = make_mdp(f"riverswim-{size}"), make_mdp("riverswim")
+
+    def moves(of, s):
+        rows = of.state == s
+        steps = of.next_state[rows] - s
+        return list(zip(of.action[rows], steps, of.reward[rows], of.probability[rows], strict=True))
+
+    assert mdp.n_states == size
+    assert moves(mdp, 0) == moves(paper, 0)
+    assert moves(mdp, size - 1) == moves(paper, 5)
+    for s in range(1, size - 1):
+        assert moves(mdp, s) == moves(paper, 2)
+    assert mdp.start.tolist() == [0, 0.5, 0.5] + [0] * (size - 3)
+
+
+@pytest.mark.parametrize("size", [4, 6, 25, 50])
+def test_gain_of_riverswim_by_balance(size):
+    """Always right is best; what flows right over each border flows back left."""
+    share = [1.0]
+    for s in range(size - 1):
+        share.append(share[-1] * 0.3 / (0.7 if s + 1 == size - 1 else 0.1))
+    gain = 10_000 * 0.3 * share[-1] / sum(share)
+    assert optimal_gain(make_mdp(f"riverswim-{size}")) == pytest.approx(gain, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", ["sixarms", "chain-7", "fourrooms", "gridworld-5", "riverswim-9"])
+def test_gain_is_what_long_returns_grow_by(name):
+    mdp = make_mdp(name)
+    grown = optimal_return(mdp, 4000) - optimal_return(mdp, 2000)
+    assert optimal_gain(mdp) == pytest.approx(grown / 2000, rel=2e-3)
+
+
+def test_gain_of_episodes_of_one_length():
+    for size in (3, 10):
+        assert optimal_gain(make_mdp(f"deepsea-{size}")) == pytest.approx(0.99 / size, rel=1e-7)
+
+
+def test_no_gain_where_it_depends_on_the_start(monkeypatch):
+    monkeypatch.setattr("countless.envs.solve.MOST_SWEEPS", 500)
+    mdp = build_mdp("two ponds", ([0, 1], [0, 0], [0, 1], [1.0, 2.0], [1.0, 1.0]), [0.5, 0.5])
+    with pytest.raises(BadInput, match="two ponds: the best average reward is not the same"):
+        optimal_gain(mdp)
 
 
 def test_sixarms_reference_values():
@@ -109,6 +161,8 @@ def test_gridworld_and_chain_distances():
         ("riverswin", "unknown environment 'riverswin'; did you mean 'riverswim'"),
         ("deepsea", "needs a size: deepsea-10"),
         ("deepsea-x", "needs a size"),
+        ("riverswim-x", "needs a size: riverswim-10"),
+        ("riverswim-2", "riverswim: the size must be from 3 to 1,000, not 2"),
         ("deepsea-1", "the size must be from 2 to 300, not 1"),
         ("Nonsense-v0", "unknown Gymnasium environment"),
         ("CartPole-v1", "CartPole-v1: exposes no model"),

@@ -1,14 +1,26 @@
 """The experiments end to end, on few runs: records, tables, words and figures."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+from countless.agents.catalogue import AGENTS
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
 from countless.analysis.tables import Estimate
 from countless.core.errors import BadInput, CountlessError
-from countless.experiments import experiment, figure2, more_mdps, table2, table6
+from countless.envs.catalog import DOMAINS, make_mdp
+from countless.envs.solve import optimal_gain
+from countless.experiments import (
+    experiment,
+    figure2,
+    leaderboard,
+    more_mdps,
+    regret,
+    table2,
+    table6,
+)
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS, members
 from countless.experiments.experiment import Plan, Records, run, show
 from countless.experiments.paper_and_ours import entry_job, pick
@@ -21,6 +33,7 @@ from countless.runs.tabular import TabularJob
 from small_runs import Listener
 
 PLAN = Plan(runs=30, seed=3)
+LEADERBOARD_HALVES = leaderboard.HALVES
 TABULAR = [EXPERIMENTS[name] for name in GROUPS["tabular"]]
 
 
@@ -38,9 +51,18 @@ def results(tmp_path_factory):
         patch.setattr(
             more_mdps, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
         )
+        patch.setattr(regret, "STEPS", 300)
+        patch.setattr(regret, "FAMILIES", {"riverswim": (6, 7, 8), "deepsea": (2, 3, 12)})
+        patch.setattr(regret, "DRAWN", {"riverswim": (6, 8), "deepsea": (2, 12)})
+        patch.setattr(leaderboard, "HALVES", (("riverswim", "deepsea-3"), ("chain-4", "sixarms")))
+        patch.setattr(leaderboard, "MOST_SETTINGS", 4)
+        patch.setattr(leaderboard, "MOST_PLANNED", 3)
+        patch.setattr(leaderboard, "default_steps", lambda mdp: 40)
+        leaderboard.settings.cache_clear()
         for item in TABULAR:
             run(item, PLAN, folder, LocalEngine())
         yield folder
+        leaderboard.settings.cache_clear()
 
 
 def section(results, name):
@@ -141,6 +163,99 @@ def test_two_runs_have_no_interval_and_no_minus_zero(results):
             assert not any(cell.startswith("-0.0") for cell in row)
 
 
+def tabular_agents():
+    return {name for name, entry in AGENTS.items() if entry.engine == "tabular"}
+
+
+def test_regret_has_every_agent_and_marks_what_was_not_run(results):
+    *tables, runs = section(results, "regret").tables
+    assert len(tables) == 8
+    for table in tables:
+        assert {str(row[0]).removesuffix(", preset") for row in table.rows} == tabular_agents()
+    labels = [row[0] for row in runs.rows]
+    assert "sarsa-sr, preset" in labels
+    assert "rmax, preset" not in labels  # which is its default
+    at = runs.columns.index("DeepSea 12")
+    cells = {row[0]: row[at] for row in runs.rows}
+    assert {label for label, cell in cells.items() if cell == "not run"} == {"essr", "psrl"}
+    assert cells["sarsa"] == cells["mbie"] == 2
+    assert cells["sarsa-sr, preset"] is None
+
+
+def test_regret_is_what_the_best_average_would_have_brought(results):
+    lost, *_ = section(results, "regret").tables
+    records = Records(Store(results))
+    row = regret.Row("sarsa-sr", preset=True)
+    job = regret.row_job(row, "riverswim", 7, PLAN)
+    assert job.settings[0].beta == 100.0
+    assert job.settings[0].gamma == regret.GAMMA
+    best = 300 * optimal_gain(job.mdp)
+    expected = 100 * (1 - records.returns(job)[0].mean() / best)
+    shown = next(cells for cells in lost.rows if cells[0] == row.label)
+    assert shown[lost.columns.index("N = 7")].mean == pytest.approx(expected)
+
+
+def test_regret_of_the_optimal_agent_is_no_more_than_chance(results):
+    _, _, _, _, lost, exponent, settled, _, _ = section(results, "regret").tables
+    (row,) = (row for row in lost.rows if row[0] == "optimal")
+    assert all(abs(cell.mean) < 4 for cell in row[1:])  # 300 steps are no whole number of dives
+    (row,) = (row for row in settled.rows if row[0] == "optimal")
+    assert row[1:] == (2, 3, 12)  # the first dive
+    (row,) = (row for row in exponent.rows if row[0] == "random")
+    assert row[3].mean == pytest.approx(1.0, abs=0.05)
+
+
+def test_every_domain_is_on_the_leaderboard():
+    stems = {"riverswim", "sixarms", "sixarms-1660", "fourrooms"}
+    halves = LEADERBOARD_HALVES
+    envs = [env for half in halves for env in half]
+    assert len(set(envs)) == len(envs)
+    found = {env if env in stems else re.sub(r"-\d+$", "-N", env) for env in envs}
+    assert found == {domain.form for domain in DOMAINS}
+    kinds = [{env.removeprefix("bsuite-").split("-")[0] for env in half} for half in halves]
+    assert not kinds[0] & kinds[1]
+
+
+def test_leaderboard_ranks_every_agent(results):
+    ranking, by_mdp, _, settings = section(results, "leaderboard").tables
+    assert {row[0] for row in ranking.rows} == tabular_agents()
+    scores = [row[2].mean for row in ranking.rows]
+    assert scores == sorted(scores, reverse=True)
+    assert [row[1] for row in ranking.rows] == list(range(1, len(scores) + 1))
+    random = next(row for row in by_mdp.rows if row[0] == "random")
+    optimal = next(row for row in by_mdp.rows if row[0] == "optimal")
+    assert all(mine > theirs for mine, theirs in zip(optimal[1:4], random[1:4], strict=True))
+    assert {row[0] for row in settings.rows} == tabular_agents() - {"random", "optimal"}
+
+
+def test_what_is_tuned_on_one_half_is_scored_on_the_other(results):
+    records = Records(Store(results))
+    for name, most in (("sarsa-sr", 4), ("mbie", 3)):
+        tried = leaderboard.settings(name)
+        assert len(tried) == 1 + most
+        means = [
+            leaderboard.normalised(leaderboard.tuning_job(name, env, PLAN), records).mean(axis=1)
+            for env in ("chain-4", "sixarms")
+        ]
+        best = tried[int(np.argmax(np.mean(means, axis=0)))]
+        assert leaderboard.tuned_for(name, "deepsea-3", PLAN, records) == best
+        job = leaderboard.score_job(name, best, "deepsea-3", PLAN)
+        table = section(results, "leaderboard").tables[1]
+        shown = next(row for row in table.rows if row[0] == name)
+        random, most = leaderboard.scale("deepsea-3", 40)
+        expected = (records.returns(job)[0].mean() - random) / (most - random)
+        assert shown[table.columns.index("deepsea-3")] == pytest.approx(expected)
+
+
+def test_bonuses_of_the_leaderboard_are_in_units_of_the_rewards():
+    setting = {"alpha": 0.1, "beta": 100.0}
+    river = leaderboard.made("sarsa-sr", setting, make_mdp("riverswim"))
+    chain = leaderboard.made("sarsa-sr", setting, make_mdp("chain-4"))
+    assert (river.beta, river.alpha) == (100.0, 0.1)
+    assert (chain.beta, chain.alpha) == (0.01, 0.1)
+    assert leaderboard.made("sarsa-sr", {}, make_mdp("riverswim")).beta is None  # no preset
+
+
 def test_theorem1_breaks_no_bound(results):
     shown = section(results, "theorem1")
     assert all(row[2:4] == (0, 0) for row in shown.tables[0].rows)
@@ -203,7 +318,7 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == list(GROUPS["tabular"])  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 7
+    assert html.count("data:image/svg+xml") == 9
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html

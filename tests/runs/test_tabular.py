@@ -5,6 +5,7 @@ import pytest
 
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
+from countless.agents.tabular.simulate import REWARD, trace_runs
 from countless.core.records import read_json, read_table
 from countless.envs import make_mdp
 from countless.runs import tabular
@@ -164,6 +165,22 @@ def test_curves_end_at_the_return_and_only_short_jobs_have_them(monkeypatch):
     assert execute(small_job(), None).curves is None  # a sweep
     monkeypatch.setattr(tabular, "CURVE_STEPS", 299)
     assert execute(small_job(settings=SETTINGS[:1]), None).curves is None
+
+
+def test_marks_at_octaves(monkeypatch, tmp_path):
+    monkeypatch.setattr(tabular, "CURVE_STEPS", 0)  # kept however long a job is
+    job = TabularJob(SETTINGS[:1], MDP, 3, 200, 0, marks=tabular.OCTAVES)
+    stored = execute(job, tmp_path)
+    curve = Result([stored]).group.curve
+    assert {200, 100, 50, 25, 141, 168} <= set(curve.x)
+    trace = trace_runs(SETTINGS[0], MDP, runs=3, steps=200, seed=0)
+    so_far = trace[:, :, REWARD].cumsum(axis=1)
+    np.testing.assert_array_equal(curve.y, so_far[:, curve.x.astype(int) - 1])
+    assert Store(tmp_path).find(job) is not None
+    even = TabularJob(SETTINGS[:1], MDP, 3, 200, 0)
+    assert job_id(even) != job_id(job)
+    assert "marks" not in even.identity()  # as before there was a choice
+    np.testing.assert_array_equal(returns(even)[0], stored.records["return"].to_numpy())
 
 
 def test_progress_adds_up_to_all_units(tmp_path, tiny_parts):

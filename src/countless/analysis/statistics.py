@@ -87,6 +87,27 @@ def mean_interval(x: NDArray[np.float64], seed: int = 0) -> tuple[float, float]:
     return float(low_end), float(high_end)
 
 
+def pooled_iqm(
+    scores: Sequence[NDArray[np.float64]], seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """The interquartile mean over all runs of all tasks, and its 95% interval (Agarwal et al. 2021).
+
+    `scores` has the runs of each task. The bootstrap is stratified: each resample draws the runs of
+    every task anew, and keeps the tasks. NaN for the interval where a task has fewer than five runs.
+    """
+    value = interquartile_mean(np.concatenate(scores))
+    if min(map(len, scores)) < FEWEST_RUNS:
+        return value, (float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate(
+        [x[rng.integers(0, len(x), (RESAMPLES, len(x)))] for x in scores], axis=1
+    )
+    cut = drawn.shape[1] // 4
+    means = np.sort(drawn, axis=1)[:, cut : drawn.shape[1] - cut].mean(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return value, (float(low), float(high))
+
+
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's: the correlation of ranks, ties at their mean rank; NaN where one side is constant.
 

@@ -31,6 +31,7 @@ class Domain:
 
 DOMAINS: tuple[Domain, ...] = (
     Domain("riverswim", "6 states; swim against the current (paper)", domains.riverswim),
+    Domain("riverswim", "the same river with N states in all", sized=domains.riverswim),
     Domain(
         "sixarms", "7 states; the rarest arm pays most (paper; fifth arm 1666)", domains.sixarms
     ),

@@ -9,6 +9,7 @@ from countless.core.errors import BadInput
 from countless.envs.mdp import MDP, build_mdp
 
 STUDY_STEPS = 5000
+RIVERSWIM_STATES = 6  # the paper's
 BSUITE_MAPPING_SEED = 42
 RIGHT, LEFT = 0, 1
 Row = tuple[int, int, int, float, float]
@@ -41,28 +42,33 @@ def _from_rows(
     )
 
 
-def riverswim() -> MDP:
-    """RiverSwim (Strehl & Littman 2008, Fig. 1): six states, swim against the current or drift.
+def riverswim(size: int = RIVERSWIM_STATES) -> MDP:
+    """RiverSwim (Strehl & Littman 2008, Fig. 1): swim against the current or drift; six states.
 
     Actions as in the released file: 0 right, 1 left (Strehl & Littman have them the other way
     round). Staying at the left bank pays 5; the self-transition at the right bank pays 10,000.
+    A longer river has more states in the middle, all alike: its probabilities, its rewards and its
+    start, the second or third state from the left, are those of the six.
     """
+    _check_size("riverswim", size, 1000, least=3)
+    end = size - 1
     rows: list[Row] = [
         (0, RIGHT, 1, 0.0, 0.3),
         (0, RIGHT, 0, 0.0, 0.7),
         (0, LEFT, 0, 5.0, 1.0),
-        (5, RIGHT, 5, 10_000.0, 0.3),
-        (5, RIGHT, 4, 0.0, 0.7),
-        (5, LEFT, 4, 0.0, 1.0),
+        (end, RIGHT, end, 10_000.0, 0.3),
+        (end, RIGHT, end - 1, 0.0, 0.7),
+        (end, LEFT, end - 1, 0.0, 1.0),
     ]
-    for s in range(1, 5):
+    for s in range(1, end):
         rows += [
             (s, RIGHT, s + 1, 0.0, 0.3),
             (s, RIGHT, s, 0.0, 0.6),
             (s, RIGHT, s - 1, 0.0, 0.1),
             (s, LEFT, s - 1, 0.0, 1.0),
         ]
-    return _from_rows("riverswim", rows, {1: 0.5, 2: 0.5})
+    name = "riverswim" if size == RIVERSWIM_STATES else f"riverswim-{size}"
+    return _from_rows(name, rows, {1: 0.5, 2: 0.5})
 
 
 def sixarms(fifth_arm: float = 1666.0) -> MDP:
@@ -190,6 +196,6 @@ def fourrooms() -> MDP:
     return _grid("fourrooms", free, 0, int(free.sum()) - 1)
 
 
-def _check_size(name: str, size: int, most: int) -> None:
-    if not 2 <= size <= most:
-        raise BadInput(f"{name}: the size must be from 2 to {most:,}, not {size:,}")
+def _check_size(name: str, size: int, most: int, least: int = 2) -> None:
+    if not least <= size <= most:
+        raise BadInput(f"{name}: the size must be from {least} to {most:,}, not {size:,}")

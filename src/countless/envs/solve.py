@@ -1,4 +1,4 @@
-"""Exact answers: v of a policy, q*, the successor representation, the best T-step return."""
+"""Exact answers: v of a policy, q*, the successor representation, the best return and gain."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from countless.envs.mdp import MDP
 DENSE_LIMIT = 4000
 SOLVED_STATES = 1000
 MOST_POLICIES = 1000
+MOST_SWEEPS = 100_000
 
 Array = NDArray[np.float64]
 
@@ -121,6 +122,33 @@ def optimal_return(mdp: MDP, steps: int) -> float:
         pairs = _backup(mdp, values, 1.0, float(start @ values))
         values = np.maximum.reduceat(pairs, mdp.state_offsets[:-1])
     return float(start @ values)
+
+
+def optimal_gain(mdp: MDP, tolerance: float = 1e-9) -> float:
+    """The best long-run average reward per step; ended episodes start again.
+
+    Value iteration in which every second step, on average, nothing happens: that keeps episodes of
+    one length from ringing on for ever, and halves the gain. It lies between the smallest and the
+    largest change of a value (Odoni 1969); where those do not meet, the best average depends on the
+    start, and that is a `BadInput`. An MDP with an `episode_limit` is taken without it.
+
+    >>> from countless.envs.domains import deepsea
+    >>> round(optimal_gain(deepsea(10)), 6)  # 0.99 in every ten steps
+    0.099
+    """
+    values = np.zeros(mdp.n_states)
+    start = mdp.start / mdp.start.sum()
+    scale = max(1e-300, float(np.abs(mdp.reward).max()))
+    for _ in range(MOST_SWEEPS):
+        pairs = _backup(mdp, values, 1.0, float(start @ values))
+        change = (np.maximum.reduceat(pairs, mdp.state_offsets[:-1]) - values) / 2.0
+        if float(np.ptp(change)) <= tolerance * scale:
+            return float(change.max() + change.min())
+        values += change - change.min()
+    raise BadInput(
+        f"{mdp.name}: the best average reward is not the same from every state, or not found within "
+        f"{MOST_SWEEPS:,} sweeps"
+    )
 
 
 def policy_return(mdp: MDP, policy: Array, steps: int) -> float:

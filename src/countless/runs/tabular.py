@@ -35,6 +35,8 @@ MOST_RETURNS = 10**8
 CURVE_POINTS = 50
 CURVE_STEPS = 10_000_000  # a job of more steps, or a longer run, keeps its returns only
 CURVE_RUN = 1_000_000
+EVEN, OCTAVES = "even", "octaves"
+PER_OCTAVE = 4
 Returns = NDArray[np.float64]
 
 
@@ -53,7 +55,11 @@ class Part:
 
 @dataclass(frozen=True)
 class TabularJob:
-    """Settings of one agent in one MDP, `runs` runs of `steps` steps each."""
+    """Settings of one agent in one MDP, `runs` runs of `steps` steps each.
+
+    `marks` says at which steps the return collected so far is kept. At fifty even ones it is kept
+    where a job is short enough for that; at octaves, four to each doubling, always.
+    """
 
     engine: ClassVar[str] = "tabular"
     settings: tuple[TabularAgent, ...]
@@ -62,10 +68,11 @@ class TabularJob:
     steps: int
     seed: int
     rng: str = "countless"
+    marks: str = EVEN
 
     def __post_init__(self) -> None:
         check_count("runs", self.runs, max(1, MOST_RETURNS // len(self.settings)))
-        check_count("steps", self.steps, MOST_STEPS)
+        check_count("steps", self.steps, MOST_STEPS if self.marks == EVEN else CURVE_RUN)
         check_seed(self.seed)
         check_choice("rng", self.rng, RNGS)
         settled = tuple(resolve(agent, self.mdp) for agent in self.settings)
@@ -92,7 +99,7 @@ class TabularJob:
     def has_curves(self) -> bool:
         """Whether the return collected so far is kept too; not for sweeps and very long jobs."""
         short = self.steps <= CURVE_RUN and self.units <= CURVE_STEPS
-        return len(self.settings) == 1 and short
+        return len(self.settings) == 1 and (short or self.marks == OCTAVES)
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -105,6 +112,7 @@ class TabularJob:
             "runs": self.runs,
             "steps": self.steps,
             "settings": self.configs,
+            **({} if self.marks == EVEN else {"marks": self.marks}),
         }
 
     @cached_property
@@ -123,7 +131,8 @@ class TabularJob:
         places = records["setting"].to_numpy() * self.runs + records["run"].to_numpy()
         points = 0 if curves is None else len(curves)
         return np.array_equal(np.sort(places), np.arange(len(self.settings) * self.runs)) and (
-            points == (self.runs * len(curve_marks(self.steps)) if self.has_curves else 0)
+            points
+            == (self.runs * len(curve_marks(self.steps, self.marks)) if self.has_curves else 0)
         )
 
     def select(self, records: pyarrow.Table) -> pyarrow.Table:
@@ -161,7 +170,7 @@ class _Work:
     def __init__(self, job: TabularJob, folder: Path | None, execution: Execution) -> None:
         self.job, self.folder, self.execution = job, folder, execution
         self.returns = np.full((len(job.settings), job.runs), np.nan)
-        self.marks = curve_marks(job.steps)
+        self.marks = curve_marks(job.steps, job.marks)
         shape = (job.runs, len(self.marks))
         self.curves: Returns | None = np.full(shape, np.nan) if job.has_curves else None
         self.watch = Stopwatch(folder)
@@ -260,8 +269,15 @@ class _Work:
         return True
 
 
-def curve_marks(steps: int) -> NDArray[np.int64]:
-    """The steps at which curves are kept."""
+def curve_marks(steps: int, spacing: str = EVEN) -> NDArray[np.int64]:
+    """The steps at which curves are kept: fifty at even distances, or four to each doubling.
+
+    >>> curve_marks(16, OCTAVES).tolist()
+    [1, 2, 3, 4, 5, 6, 8, 9, 11, 13, 16]
+    """
+    if spacing == OCTAVES:
+        halvings = np.arange(PER_OCTAVE * int(np.log2(steps)) + 1) / PER_OCTAVE
+        return np.unique(np.floor(steps * 2.0**-halvings).astype(np.int64))
     return np.unique(np.linspace(0, steps, CURVE_POINTS + 1)[1:].astype(np.int64))
 
 

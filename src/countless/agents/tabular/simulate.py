@@ -63,6 +63,11 @@ def prepare_kernel(
     return kind.released_script_kernel(agents, make_task(agents, mdp, steps, seed))
 
 
+def plans(agent: TabularAgent, mdp: MDP) -> bool:
+    """Whether the agent plans, so that a step takes microseconds and not nanoseconds."""
+    return prepare_kernel([agent], mdp, 1, 0, "countless").plans
+
+
 def simulate(
     agents: Sequence[TabularAgent],
     mdp: MDP,
