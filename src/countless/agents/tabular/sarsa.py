@@ -35,7 +35,7 @@ class Sarsa(SarsaAgent):
     alpha: float = fields.alpha(0.005)
     epsilon: float = fields.epsilon(0.01)
 
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         from countless.agents.tabular.kernels.sarsa import NoBonus
 
         return NoBonus()
@@ -46,5 +46,5 @@ class Sarsa(SarsaAgent):
 
         first = agents[0]
         return released_sarsa_kernel(
-            agents, task, bonus=False, norm=1.0, update=first.update, time_limit=first.time_limit
+            agents, task, update=first.update, time_limit=first.time_limit
         )
