@@ -6,6 +6,7 @@ from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
     deepsea,
+    default_representation,
     figure2,
     figure2_deep,
     more_mdps,
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         figure2.EXPERIMENT,
         theorem1.EXPERIMENT,
         more_mdps.EXPERIMENT,
+        default_representation.EXPERIMENT,
         atari_table.TABLE_3,
         atari_table.TABLE_4,
         atari_table.ABLATIONS,
