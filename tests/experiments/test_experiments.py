@@ -8,7 +8,14 @@ import pytest
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
 from countless.analysis.tables import Estimate
 from countless.core.errors import BadInput, CountlessError
-from countless.experiments import experiment, figure2, more_mdps, table2, table6
+from countless.experiments import (
+    experiment,
+    figure2,
+    more_mdps,
+    norm_exponents,
+    table2,
+    table6,
+)
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS, members
 from countless.experiments.experiment import Plan, Records, run, show
 from countless.experiments.paper_and_ours import entry_job, pick
@@ -34,6 +41,7 @@ def results(tmp_path_factory):
         patch.setattr(table6, "SHORTLIST_RUNS", 3)
         patch.setattr(table6, "default_steps", lambda mdp: 40)
         patch.setattr(table2, "default_steps", lambda mdp: 60)
+        patch.setattr(norm_exponents, "default_steps", lambda mdp: 60)
         patch.setattr(more_mdps, "default_steps", lambda mdp: 30)
         patch.setattr(
             more_mdps, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
@@ -147,6 +155,49 @@ def test_theorem1_breaks_no_bound(results):
     assert "; 0 break a bound." in shown.words[0]
 
 
+def test_norm_exponents_of_a_norm_in_closed_form():
+    """Without a discount the norm is 1 - (1 - eta)^n: from n at first to a constant."""
+    for eta, expected in ((1e-6, (1.0, 1.0, 1.0)), (1.0, (0.0, 0.0, 0.0))):
+        visits = np.arange(1, 1001)
+        norms = 1.0 - (1.0 - eta) ** visits
+        found = norm_exponents.exponents(np.zeros(1000), norms)
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+    n = np.arange(1.0, 1001.0)
+    np.testing.assert_allclose(norm_exponents.exponents(np.ones(1000), 3.0 * n**0.7), [0.7] * 3)
+    for point in norm_exponents.POINTS_OF_PLANE:
+        norm, norms = 0.0, []
+        for _ in n:
+            norm += point.eta * (1.0 + point.gamma_sr * norm - norm)
+            norms.append(norm)
+        by_hand = norm_exponents.exponents(np.zeros(1000), np.array(norms))
+        np.testing.assert_allclose(norm_exponents.law(point), by_hand, atol=1e-9)
+    # Two states in turn, 50 visits each: the mean of both, and no decade that neither covers.
+    states, both = np.tile([0, 1], 50), np.repeat(np.arange(1.0, 51.0), 2)
+    found = norm_exponents.exponents(states, np.where(states == 0, both, both**0.5))
+    np.testing.assert_allclose(found, [0.75, np.nan, np.nan])
+
+
+def test_norm_exponents_are_those_of_traced_runs(results):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(norm_exponents, "default_steps", lambda mdp: 60)
+        table = Records(Store(results))[norm_exponents.exponent_job("riverswim", PLAN)].records
+    rows = {name: table[name].to_numpy() for name in ("eta", "gamma_sr", "from_visit", "exponent")}
+    still = (rows["eta"] == 0.25) & (rows["gamma_sr"] == 0.0) & (rows["from_visit"] == 1)
+    n = np.arange(1, 11)
+    slope = np.polyfit(np.log(n), np.log(1 - 0.75**n), 1)[0]
+    np.testing.assert_allclose(rows["exponent"][still], slope)
+    tables = section(results, "norm-exponents").tables
+    assert [len(table.rows) for table in tables] == [50, 50, 4]
+
+
+def test_default_representation_holds_published_and_replay(results):
+    shown = section(results, "default-representation")
+    rows = {row[:2]: row[2:6] for row in shown.tables[0].texts()}
+    assert rows["RiverSwim", "Sarsa+DR"] == ("2,964,000", "252,000", "2,964,409", "252,468")
+    assert rows["SixArms", "Sarsa+DR"] == ("3,518,000", "4,571,000", "3,518,019", "4,571,405")
+    assert "to the digits printed." in shown.words[0]
+
+
 def test_running_again_runs_nothing(results):
     before = {path: path.stat().st_mtime_ns for path in results.rglob("*.parquet")}
     dates = {job.folder: job.about["date"] for job in stored_jobs(results)}
@@ -203,7 +254,7 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == list(GROUPS["tabular"])  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 7
+    assert html.count("data:image/svg+xml") == 9
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html

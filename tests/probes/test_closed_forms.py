@@ -122,9 +122,7 @@ def test_dr_that_sees_no_reward_is_an_sr():
     mdp, weight = line(REWARDS, closed=True), np.exp(-1.0 / LAMBDA)
     sr = successor_representation(mdp, np.ones((4, 1)), weight)
     norms = learned_dr_norms(mdp, seen_rewards="none")
-    assert norms == pytest.approx(
-        dict(enumerate(weight * np.linalg.norm(sr, axis=1))), rel=1e-9
-    )
+    assert norms == pytest.approx(dict(enumerate(weight * np.linalg.norm(sr, axis=1))), rel=1e-9)
 
 
 def test_dr_is_of_pairs_and_starts_as_the_identity():

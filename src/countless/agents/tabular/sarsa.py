@@ -45,6 +45,4 @@ class Sarsa(SarsaAgent):
         from countless.agents.tabular.released_draws import released_sarsa_kernel
 
         first = agents[0]
-        return released_sarsa_kernel(
-            agents, task, update=first.update, time_limit=first.time_limit
-        )
+        return released_sarsa_kernel(agents, task, update=first.update, time_limit=first.time_limit)

@@ -1,8 +1,9 @@
 """The released scripts, draw for draw: every run shares two Mersenne Twisters, one after the other.
 
 Those of Machado et al. and, built on them, of Tse et al. A run is one episode: it ends at the time
-limit or on entering a terminal state. The SR is kept as a matrix and its l1 norm, the one of the released code, summed in NumPy's order, so that not one bit
-of rounding differs. Other norms agree with NumPy's to the last bit or two.
+limit or on entering a terminal state. The SR is kept as a matrix and its l1 norm, the one of the
+released code, summed in NumPy's order, so that not one bit of rounding differs. Other norms agree
+with NumPy's to the last bit or two.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ class Bonus(NamedTuple):
     scaled: NDArray[np.float64]  # (S * A * K,) the rewards that the DR sees
 
 
-def no_bonus():
+def no_bonus() -> Bonus:
     """Plain Sarsa."""
     return Bonus(0, 1.0, False, np.empty(0))
 
 
-def sr_bonus(states, p):
+def sr_bonus(states: int, p: float) -> Bonus:
     """beta / ||Psi(s)||_p (Machado et al.)."""
     return Bonus(states, p, False, np.empty(0))
 
 
-def dr_bonus(pairs, scaled):
+def dr_bonus(pairs: int, scaled: NDArray[np.float64]) -> Bonus:
     """beta log ||Z(s, a)||_2 (Tse et al.)."""
     return Bonus(pairs, 2.0, True, scaled)
 
