@@ -302,5 +302,5 @@ EXPERIMENT = Experiment(
     "tabular",
     jobs,
     render,
-    minutes=3.0,
+    minutes=1.5,
 )
