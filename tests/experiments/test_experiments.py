@@ -17,6 +17,7 @@ from countless.experiments import (
     figure2,
     leaderboard,
     more_mdps,
+    norm_exponents,
     regret,
     table2,
     table6,
@@ -47,6 +48,7 @@ def results(tmp_path_factory):
         patch.setattr(table6, "SHORTLIST_RUNS", 3)
         patch.setattr(table6, "default_steps", lambda mdp: 40)
         patch.setattr(table2, "default_steps", lambda mdp: 60)
+        patch.setattr(norm_exponents, "default_steps", lambda mdp: 60)
         patch.setattr(more_mdps, "default_steps", lambda mdp: 30)
         patch.setattr(
             more_mdps, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
@@ -260,6 +262,49 @@ def test_theorem1_breaks_no_bound(results):
     shown = section(results, "theorem1")
     assert all(row[2:4] == (0, 0) for row in shown.tables[0].rows)
     assert "; 0 break a bound." in shown.words[0]
+
+
+def test_norm_exponents_of_a_norm_in_closed_form():
+    """Without a discount the norm is 1 - (1 - eta)^n: from n at first to a constant."""
+    for eta, expected in ((1e-6, (1.0, 1.0, 1.0)), (1.0, (0.0, 0.0, 0.0))):
+        visits = np.arange(1, 1001)
+        norms = 1.0 - (1.0 - eta) ** visits
+        found = norm_exponents.exponents(np.zeros(1000), norms)
+        np.testing.assert_allclose(found, expected, atol=1e-3)
+    n = np.arange(1.0, 1001.0)
+    np.testing.assert_allclose(norm_exponents.exponents(np.ones(1000), 3.0 * n**0.7), [0.7] * 3)
+    for point in norm_exponents.POINTS_OF_PLANE:
+        norm, norms = 0.0, []
+        for _ in n:
+            norm += point.eta * (1.0 + point.gamma_sr * norm - norm)
+            norms.append(norm)
+        by_hand = norm_exponents.exponents(np.zeros(1000), np.array(norms))
+        np.testing.assert_allclose(norm_exponents.law(point), by_hand, atol=1e-9)
+    # Two states in turn, 50 visits each: the mean of both, and no decade that neither covers.
+    states, both = np.tile([0, 1], 50), np.repeat(np.arange(1.0, 51.0), 2)
+    found = norm_exponents.exponents(states, np.where(states == 0, both, both**0.5))
+    np.testing.assert_allclose(found, [0.75, np.nan, np.nan])
+
+
+def test_norm_exponents_are_those_of_traced_runs(results):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(norm_exponents, "default_steps", lambda mdp: 60)
+        table = Records(Store(results))[norm_exponents.exponent_job("riverswim", PLAN)].records
+    rows = {name: table[name].to_numpy() for name in ("eta", "gamma_sr", "from_visit", "exponent")}
+    still = (rows["eta"] == 0.25) & (rows["gamma_sr"] == 0.0) & (rows["from_visit"] == 1)
+    n = np.arange(1, 11)
+    slope = np.polyfit(np.log(n), np.log(1 - 0.75**n), 1)[0]
+    np.testing.assert_allclose(rows["exponent"][still], slope)
+    tables = section(results, "norm-exponents").tables
+    assert [len(table.rows) for table in tables] == [50, 50, 4]
+
+
+def test_default_representation_holds_published_and_replay(results):
+    shown = section(results, "default-representation")
+    rows = {row[:2]: row[2:6] for row in shown.tables[0].texts()}
+    assert rows["RiverSwim", "Sarsa+DR"] == ("2,964,000", "252,000", "2,964,409", "252,468")
+    assert rows["SixArms", "Sarsa+DR"] == ("3,518,000", "4,571,000", "3,518,019", "4,571,405")
+    assert "to the digits printed." in shown.words[0]
 
 
 def test_running_again_runs_nothing(results):

@@ -10,6 +10,7 @@ import numpy as np
 
 from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.sarsa_counts import SarsaCounts
+from countless.agents.tabular.sarsa_dr import SarsaDR
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.spie import Spie
 from countless.agents.tabular.task import configuration_key
@@ -68,6 +69,11 @@ class Learner:
         self.l1 = [0.0] * mdp.n_states
         self.columns = [0.0] * mdp.n_states
         self.visits = [0] * mdp.n_states
+        pairs = [(s, slot) for s in range(mdp.n_states) for slot in range(mdp.n_actions)]
+        self.pair = {pair: i for i, pair in enumerate(pairs)}
+        self.z = np.eye(len(pairs)) if isinstance(agent, SarsaDR) else np.zeros((0, 0))
+        self.largest = float(mdp.reward.max())
+        self.scale = max(self.largest, 0.0) - min(float(mdp.reward.min()), 0.0)
 
     def update(self, s, slot, reward, s_next, next_slot, cut, *, recursion):
         agent, keep = self.agent, 0.0 if cut else 1.0
@@ -92,11 +98,15 @@ class Learner:
             if recursion and agent.norm == 1.0:
                 norm = self.l1[s]
             elif recursion and agent.norm == 2.0:
-                sums = [sum_of_squares(self.psi[s][k::4]) for k in range(4)]
-                norm = math.sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]))
+                norm = four_sums_norm(self.psi[s])
             else:
                 norm = float(np.linalg.norm(self.psi[s], ord=agent.norm))
             bonus = agent.beta / norm
+        elif isinstance(agent, SarsaDR):
+            i, i_next = self.pair[s, slot], self.pair[s_next, next_slot]
+            self.update_z(i, i_next, reward, keep)
+            norm = four_sums_norm(self.z[i]) if recursion else float(np.linalg.norm(self.z[i]))
+            bonus = agent.beta * math.log(norm)
         elif isinstance(agent, SarsaCounts):
             norm = float(self.visits[s])
             bonus = agent.beta / math.sqrt(norm)
@@ -104,6 +114,21 @@ class Learner:
         target = reward + bonus + agent.gamma * keep * self.q[s_next][next_slot]
         self.q[s][slot] = old + agent.alpha * (target - old)
         return Step(s, slot, reward, norm, self.q[s][slot])
+
+    def update_z(self, i, i_next, reward, keep):
+        """Z(i) += eta (exp(r / lambda) (1_i + Z(i')) - Z(i)), r the reward that Z sees."""
+        agent, row, next_row = self.agent, self.z[i].copy(), self.z[i_next].copy()
+        seen = (reward - self.largest) / self.scale if agent.seen_rewards == "scaled" else -1.0
+        weight = math.exp(seen / agent.lambda_dr)
+        for j in range(len(row)):
+            here = weight if j == i else 0.0
+            self.z[i, j] = row[j] + agent.eta * (here + weight * keep * next_row[j] - row[j])
+
+
+def four_sums_norm(row):
+    """The l2 norm as the kernels add it up."""
+    sums = [sum_of_squares(row[k::4]) for k in range(4)]
+    return math.sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]))
 
 
 def sum_of_squares(values):

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from countless.agents.catalogue import resolve
 from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_dr import SarsaDR
 from countless.agents.tabular.sarsa_sr import SarsaSR
-from countless.agents.tabular.simulate import NORM, STATE, VALUE, trace_runs
+from countless.agents.tabular.simulate import NORM, SLOT, STATE, VALUE, trace_runs
 from countless.envs import build_mdp, make_mdp
 from countless.envs.solve import (
     expected_reward,
@@ -77,6 +79,61 @@ def test_sr_matrix_converges_to_the_inverse():
     exact = successor_representation(cycle, np.ones((n, 1)), 0.7)
     for row in trace[-n:]:
         assert row[NORM] == pytest.approx(np.linalg.norm(exact[int(row[STATE])]), rel=1e-12)
+
+
+def line(rewards, *, closed):
+    """One action, always on to the next state: round a cycle, or to a terminal state."""
+    if not closed:
+        rewards = [*rewards, 0.0]
+    n = len(rewards)
+    states = np.arange(n)
+    columns = (states, np.zeros(n), (states + 1) % n, rewards, np.ones(n))
+    return build_mdp("line", columns, np.eye(n)[0], terminal=() if closed else (n - 1,))
+
+
+# From 0 to the largest: what the DR sees is (r - 4) / 4.
+REWARDS, LAMBDA = np.array([0.0, 4.0, 1.0, 3.0]), 1.5
+WEIGHTS = np.exp((REWARDS - 4.0) / 4.0 / LAMBDA)
+
+
+def learned_dr_norms(mdp, **options):
+    agent = SarsaDR(eta=0.5, lambda_dr=LAMBDA, time_limit="truncation", **options)
+    trace = trace_runs(resolve(agent, mdp), mdp, runs=1, steps=4000, seed=0)[0]
+    return {int(row[STATE]): row[NORM] for row in trace}
+
+
+def test_dr_of_a_chain():
+    """To an end: Z(i, j) is the product of exp(r / lambda) over the states from i to j."""
+    exact = np.array([[WEIGHTS[i : j + 1].prod() * (j >= i) for j in range(4)] for i in range(4)])
+    norms = learned_dr_norms(line(REWARDS, closed=False))
+    assert norms == pytest.approx(dict(enumerate(np.linalg.norm(exact, axis=1))), rel=1e-9)
+
+
+def test_dr_of_a_cycle_is_the_inverse():
+    exact = np.linalg.inv(np.diag(1.0 / WEIGHTS) - np.roll(np.eye(4), 1, axis=1))
+    # By hand: once round the cycle is the product of all weights.
+    assert exact[1, 1] == pytest.approx(WEIGHTS[1] / (1.0 - WEIGHTS.prod()))
+    norms = learned_dr_norms(line(REWARDS, closed=True))
+    assert norms == pytest.approx(dict(enumerate(np.linalg.norm(exact, axis=1))), rel=1e-9)
+
+
+def test_dr_that_sees_no_reward_is_an_sr():
+    """All rewards -1: exp(-1 / lambda) times the SR with that as its discount."""
+    mdp, weight = line(REWARDS, closed=True), np.exp(-1.0 / LAMBDA)
+    sr = successor_representation(mdp, np.ones((4, 1)), weight)
+    norms = learned_dr_norms(mdp, seen_rewards="none")
+    assert norms == pytest.approx(dict(enumerate(weight * np.linalg.norm(sr, axis=1))), rel=1e-9)
+
+
+def test_dr_is_of_pairs_and_starts_as_the_identity():
+    """Eta 1: an action's first step leaves exp(r / lambda) (1_sa + Z(s', a')), Z(s', a') = 1_s'a'."""
+    mdp = build_mdp("two", ([0, 0], [0, 1], [0, 0], [0.0, 2.0], [1.0, 1.0]), [1.0])
+    agent = SarsaDR(eta=1.0, epsilon=1.0, beta=1.0, initial_value=0.0, time_limit="truncation")
+    for run in trace_runs(agent, mdp, runs=20, steps=1, seed=0, rng="countless"):
+        weight = np.exp(-1.0) if run[0, SLOT] == 0 else 1.0
+        # a' is the action itself, or the other one.
+        options = (2.0 * weight, np.sqrt(2.0) * weight)
+        assert min(abs(run[0, NORM] - norm) for norm in options) < 1e-12
 
 
 def test_sarsa_learns_the_values_of_a_chain():

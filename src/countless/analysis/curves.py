@@ -28,7 +28,7 @@ LONG_LABEL = 30  # characters
 KNOWN = (
     "sarsa-sr", "essr", "rmax", "mbie", "mbie-eb", "e3", "random", "sarsa",
     "sarsa-counts", "psrl", "ucrl2", "spie", "dqn-mmc-sr", "dqn-mmc", "dqn", "dqn-counts",
-    "dqn-cts", "dqn-rnd", "dqn-pixelcnn", "optimal",
+    "dqn-cts", "dqn-rnd", "dqn-pixelcnn", "optimal", "sarsa-dr",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, as it prints them."""
+"""The numbers that the paper, and one that follows it, print, as they print them."""
 
 from __future__ import annotations
 
@@ -65,3 +65,8 @@ TABLE_5 = (_SR_L1[0], _SR_L2[0], _SR_L1[1], _SR_L2[1])
 
 # Figure 2's reference functions: f1(n) = C1 sqrt(n), f2(n) = C2 n.
 C1, C2 = 0.19, 0.006
+
+# Tse et al. 2025, in thousands: the mean and SD of Sarsa+DR, and the mean of their Sarsa+SR.
+TSE = {"riverswim": (2_964, 252), "sixarms": (3_518, 4_571)}
+TSE_SARSA_SR = {"riverswim": 1_206, "sixarms": 1_066}
+TSE_REPLAY_SEED = 7

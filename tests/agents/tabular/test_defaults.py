@@ -28,7 +28,7 @@ def looped(monkeypatch):
 def test_no_default_bonus_is_worse_than_random(env, looped):
     mdp = make_mdp(env)
     floor = returns("random", mdp)
-    agents = ["sarsa-sr", "sarsa-counts", "spie"]
+    agents = ["sarsa-sr", "sarsa-dr", "sarsa-counts", "spie"]
     if mdp.n_states <= 20:
         agents.append("essr")
     for name in agents:

@@ -10,6 +10,7 @@ from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.released.sarsa import pairwise_sum
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_counts import SarsaCounts
+from countless.agents.tabular.sarsa_dr import SarsaDR
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import NORM, REWARD, SLOT, STATE, VALUE, simulate, trace_runs
 from countless.agents.tabular.spie import Spie
@@ -69,6 +70,18 @@ agents = st.one_of(
         time_limit=st.sampled_from(["terminal", "truncation"]),
     ),
     st.builds(
+        SarsaDR,
+        alpha=st.floats(0.01, 1.0),
+        eta=st.floats(0.01, 1.0),
+        lambda_dr=st.floats(0.01, 10.0),
+        beta=st.floats(0.0, 100.0),
+        epsilon=st.floats(0.0, 1.0),
+        initial_value=st.sampled_from([0.0, 0.5, 100.0]),
+        seen_rewards=st.sampled_from(["scaled", "none"]),
+        update=st.sampled_from(["resampled", "executed"]),
+        time_limit=st.sampled_from(["terminal", "truncation"]),
+    ),
+    st.builds(
         SarsaCounts,
         alpha=st.floats(0.01, 1.0),
         beta=st.floats(0.0, 100.0),
@@ -95,7 +108,7 @@ def test_random_mdps(agent, mdp, seed):
 
 
 @pytest.mark.parametrize("env", ["riverswim", "sixarms"])
-@pytest.mark.parametrize("name", ["sarsa", "sarsa-sr", "sarsa-counts", "spie"])
+@pytest.mark.parametrize("name", ["sarsa", "sarsa-sr", "sarsa-dr", "sarsa-counts", "spie"])
 def test_the_papers_domains(env, name):
     check_against_twin(make_agent(name, env), make_mdp(env), steps=3000, runs=2)
 
@@ -108,6 +121,7 @@ def test_any_norm(norm):
 def test_restarts():
     check_against_twin(SarsaSR(), make_mdp("deepsea-4"))
     check_against_twin(SarsaSR(update="executed"), make_mdp("FrozenLake-v1"))
+    check_against_twin(SarsaDR(), make_mdp("deepsea-4"))
 
 
 def test_many_actions_and_outcomes():
@@ -134,6 +148,15 @@ replayable = st.one_of(
         epsilon=st.floats(0.0, 1.0),
         norm=st.sampled_from([1.0, 2.0]),
         update=st.sampled_from(["resampled", "executed"]),
+        time_limit=st.sampled_from(["terminal", "truncation"]),
+    ),
+    st.builds(
+        SarsaDR,
+        alpha=st.floats(0.01, 1.0),
+        eta=st.floats(0.01, 1.0),
+        lambda_dr=st.floats(0.1, 10.0),
+        epsilon=st.floats(0.0, 1.0),
+        seen_rewards=st.sampled_from(["scaled", "none"]),
         time_limit=st.sampled_from(["terminal", "truncation"]),
     ),
 )

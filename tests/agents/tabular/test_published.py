@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from countless.experiments.paper_and_ours import replay_job
-from countless.experiments.published import TABLE_1, TABLE_5
+from countless.experiments.published import TABLE_1, TABLE_5, TSE, TSE_REPLAY_SEED
 from countless.runs.run import run
 from small_runs import execute
 
@@ -18,6 +18,13 @@ def test_tables_1_and_5(entry):
     returns = execute(replay_job(entry), None).records["return"].to_numpy()
     assert round(returns.mean()) == entry.mean
     assert round(returns.std(ddof=1)) == SD_OFF.get((entry.env, entry.norm), entry.bracket)
+
+
+@pytest.mark.parametrize("env", TSE)
+def test_the_default_representation(env):
+    """In thousands, as Tse et al. print them; their SD divides by the number of runs."""
+    returns = run("sarsa-dr", env, rng="authors", seed=TSE_REPLAY_SEED, runs=100).returns
+    assert (round(returns.mean() / 1000), round(returns.std() / 1000)) == TSE[env]
 
 
 def test_there_are_six():

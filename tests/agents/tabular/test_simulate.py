@@ -1,5 +1,7 @@
 """What must not change a bit, what must, and the agents that do not learn."""
 
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from countless.agents.tabular import sarsa_family as module
 from countless.agents.tabular.kernels import mdp_arrays
 from countless.agents.tabular.optimal import OptimalAgent
 from countless.agents.tabular.sarsa import Sarsa
+from countless.agents.tabular.sarsa_dr import SarsaDR
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import STATE, simulate, trace_runs
 from countless.agents.tabular.uniform_random import RandomAgent
@@ -27,11 +30,11 @@ RIVERSWIM = make_mdp("riverswim")
     threads=st.integers(1, 4),
     chunk=st.integers(50, 20_000),
     lanes=st.integers(1, 40),
-    norm=st.sampled_from([1.0, 2.0]),
+    kind=st.sampled_from([SarsaSR, partial(SarsaSR, norm=2.0), SarsaDR]),
 )
 @settings(max_examples=25, deadline=None)
-def test_threads_chunks_and_lanes_change_nothing(threads, chunk, lanes, norm):
-    agents = [SarsaSR(norm=norm), SarsaSR(norm=norm, beta=10)]
+def test_threads_chunks_and_lanes_change_nothing(threads, chunk, lanes, kind):
+    agents = [kind(), kind(beta=10)]
     expected = simulate(agents, RIVERSWIM, runs=23, steps=200, seed=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_LANES", lanes)
@@ -167,6 +170,23 @@ def test_the_released_scripts_take_seeds_of_32_bits():
 def test_a_matrix_has_a_limit():
     with pytest.raises(BadInput, match="keeps a matrix"):
         simulate([SarsaSR(norm=2)], make_mdp("chain-20000"), runs=1, steps=1, seed=0)
+    with pytest.raises(BadInput, match="chain-6000 has 12,000 pairs, the most is 10,000"):
+        simulate([SarsaDR()], make_mdp("chain-6000"), runs=1, steps=1, seed=0)
+
+
+def test_what_the_default_representation_refuses():
+    for temperature in (0.0, -1.0, float("nan"), 0.001):
+        with pytest.raises(BadInput, match=r"lambda_dr must lie in \[0.01, inf\)"):
+            SarsaDR(lambda_dr=temperature)
+    with pytest.raises(BadInput, match="seen_rewards"):
+        SarsaDR(seen_rewards="raw")
+    idle = build_mdp("idle", ([0], [0], [0], [0.0], [1.0]), [1.0])
+    with pytest.raises(
+        BadInput, match="sarsa-dr needs the largest reward, and idle has none but 0"
+    ):
+        simulate([SarsaDR()], idle, runs=1, steps=1, seed=0)
+    blind = simulate([SarsaDR(seen_rewards="none")], idle, runs=1, steps=1, seed=0)
+    assert blind.tolist() == [[0.0]]
 
 
 def test_actions_with_gaps():
@@ -181,7 +201,7 @@ def test_actions_with_gaps():
 
 
 def test_what_the_released_scripts_cannot_run():
-    with pytest.raises(BadInput, match="which have sarsa, sarsa-sr and essr, not"):
+    with pytest.raises(BadInput, match="which have sarsa, sarsa-sr, sarsa-dr and essr, not"):
         simulate([RandomAgent()], RIVERSWIM, runs=1, steps=10, seed=0, rng="authors")
     with pytest.raises(BadInput, match="cannot run FrozenLake-v1"):
         simulate([Sarsa()], make_mdp("FrozenLake-v1"), runs=1, steps=10, seed=0, rng="authors")

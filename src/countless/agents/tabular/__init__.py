@@ -8,6 +8,7 @@ from countless.agents.tabular.agent import TabularAgent
 _AGENTS = (
     "sarsa:Sarsa",
     "sarsa_sr:SarsaSR",
+    "sarsa_dr:SarsaDR",
     "sarsa_counts:SarsaCounts",
     "spie:Spie",
     "essr:Essr",

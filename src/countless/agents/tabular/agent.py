@@ -26,6 +26,7 @@ PAPER_SWEEP = "the paper's sweep"
 PAPER_RANGES = "the paper's ranges"  # for an agent that the paper does not have
 RELEASED_CODE = "the released code's README"
 STREHL_LITTMAN = "Strehl & Littman 2008"
+TSE_ET_AL = "Tse et al. 2025"
 OWN_SWEEP = "our own sweep"
 
 

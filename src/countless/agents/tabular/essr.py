@@ -113,7 +113,7 @@ class Essr(TabularAgent):
         from countless.agents.tabular.task import check_matrix_fits
 
         _check_released_script(agents[0], task.mdp)
-        check_matrix_fits(agents[0], task.mdp)
+        check_matrix_fits(agents[0], task.mdp, task.mdp.n_states)
         options, settings = _options(agents[0], 1.0), _settings(agents)
 
         def play(i: int, rest: tuple[Any, ...]) -> None:

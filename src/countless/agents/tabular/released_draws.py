@@ -11,7 +11,14 @@ from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.released import sarsa
 from countless.agents.tabular.released.twister import ReleasedDraws, released_draws
 from countless.agents.tabular.sarsa_family import COLUMNS
-from countless.agents.tabular.task import BoundKernel, Returns, Task, Trace, columns
+from countless.agents.tabular.task import (
+    BoundKernel,
+    Returns,
+    Task,
+    Trace,
+    check_matrix_fits,
+    columns,
+)
 from countless.core.errors import BadInput, named
 from countless.envs.mdp import MDP
 
@@ -41,22 +48,18 @@ def released_sarsa_kernel(
     agents: Sequence[TabularAgent],
     task: Task,
     *,
-    bonus: bool,
-    norm: float,
+    bonus: sarsa.Bonus | None = None,
     update: str,
     time_limit: str,
 ) -> BoundKernel:
-    """The released Sarsa scripts, with or without the bonus of the successor representation."""
+    """The released Sarsa scripts, with or without a bonus."""
     settings = columns(agents, *COLUMNS)
-    options = sarsa.Options(
-        bonus=bonus,
-        p=norm,
-        executed=update == "executed",
-        truncate=time_limit == "truncation",
-    )
+    chosen = bonus or sarsa.no_bonus()
+    check_matrix_fits(agents[0], task.mdp, chosen.rows)
+    options = sarsa.Options(executed=update == "executed", truncate=time_limit == "truncation")
 
     def play(i: int, rest: tuple[Any, ...]) -> None:
-        sarsa.released_sarsa(task.arrays, options, settings[i], *rest)
+        sarsa.released_sarsa(task.arrays, chosen, options, settings[i], *rest)
 
     return released_kernel(task, play)
 

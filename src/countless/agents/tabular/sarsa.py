@@ -35,7 +35,7 @@ class Sarsa(SarsaAgent):
     alpha: float = fields.alpha(0.005)
     epsilon: float = fields.epsilon(0.01)
 
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         from countless.agents.tabular.kernels.sarsa import NoBonus
 
         return NoBonus()
@@ -45,6 +45,4 @@ class Sarsa(SarsaAgent):
         from countless.agents.tabular.released_draws import released_sarsa_kernel
 
         first = agents[0]
-        return released_sarsa_kernel(
-            agents, task, bonus=False, norm=1.0, update=first.update, time_limit=first.time_limit
-        )
+        return released_sarsa_kernel(agents, task, update=first.update, time_limit=first.time_limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from countless.agents.tabular import fields
 from countless.agents.tabular.agent import TabularAgent
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class SarsaAgent(TabularAgent):
     """One-step Sarsa; a subclass says which bonus it adds to the reward."""
 
+    starts_as_identity: ClassVar[bool] = False  # the matrix of the bonus, if it keeps one
+
     alpha: float = fields.alpha(0.25)
     epsilon: float = fields.epsilon(0.1)
     gamma: float = fields.gamma()
@@ -25,13 +27,12 @@ class SarsaAgent(TabularAgent):
     time_limit: str = fields.time_limit()
 
     @abstractmethod
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         """The bonus, as one of the classes of the kernel."""
 
-    @property
-    def keeps_matrix(self) -> bool:
-        """Whether the bonus needs the full successor representation."""
-        return False
+    def matrix_rows(self, task: Task) -> int:
+        """The rows of the matrix that the bonus keeps: 0, or one for each state or pair."""
+        return 0
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
@@ -41,8 +42,9 @@ class SarsaAgent(TabularAgent):
         return sarsa_kernel(
             agents,
             task,
-            first.bonus(),
+            first.bonus(task),
             update=first.update,
             time_limit=first.time_limit,
-            keeps_matrix=first.keeps_matrix,
+            rows=first.matrix_rows(task),
+            identity=cls.starts_as_identity,
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from countless.agents.tabular import fields
 from countless.agents.tabular.agent import OWN_SWEEP, PAPER_RANGES, Grid, Preset
 from countless.agents.tabular.sarsa_agent import SarsaAgent
+
+if TYPE_CHECKING:
+    from countless.agents.tabular.task import Task
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class SarsaCounts(SarsaAgent):
     epsilon: float = fields.epsilon(0.01)
     initial_value: float | None = fields.initial_value()
 
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         from countless.agents.tabular.kernels.sarsa import VisitCounts
 
         return VisitCounts()

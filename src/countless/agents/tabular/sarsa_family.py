@@ -19,7 +19,7 @@ from countless.agents.tabular.task import (
 
 MOST_LANES = 32
 LANE_BUDGET = 256 * 1024  # bytes of tables that a block of lanes may take: inside L2
-COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta", "initial_value")
+COLUMNS = ("alpha", "epsilon", "gamma", "eta", "gamma_sr", "beta", "initial_value", "lambda_dr")
 
 
 def sarsa_kernel(
@@ -29,20 +29,21 @@ def sarsa_kernel(
     *,
     update: str,
     time_limit: str,
-    keeps_matrix: bool = False,
+    rows: int = 0,
+    identity: bool = False,
 ) -> BoundKernel:
     """Sarsa with `bonus`, one of the kernel's classes: many runs in lockstep.
 
-    `keeps_matrix` says that the bonus needs the full successor representation.
+    The matrix that the bonus keeps has `rows` rows and starts at zero or as the identity.
     """
     arrays = task.arrays
-    if keeps_matrix:
-        check_matrix_fits(agents[0], task.mdp)
+    check_matrix_fits(agents[0], task.mdp, rows)
     options = sarsa.Options(
         executed=update == "executed",
         truncate=time_limit == "truncation",
-        matrix=keeps_matrix,
-        lanes=_lane_count(arrays, keeps_matrix),
+        matrix=rows,
+        identity=identity,
+        lanes=_lane_count(arrays, rows),
     )
     general = arrays.episodic or arrays.ragged or options.executed
     settings = columns(agents, *COLUMNS)
@@ -55,9 +56,7 @@ def sarsa_kernel(
     return BoundKernel(call)
 
 
-def _lane_count(arrays: MDPArrays, keeps_matrix: bool) -> int:
+def _lane_count(arrays: MDPArrays, rows: int) -> int:
     states = len(arrays.n_slots)
-    table = states * (8 * len(arrays.slots) + 16)
-    if keeps_matrix:
-        table += 8 * states * (states + 3)
+    table = states * (8 * len(arrays.slots) + 16) + 8 * rows * (rows + 3)
     return max(1, min(MOST_LANES, LANE_BUDGET // table))

@@ -99,27 +99,25 @@ class SarsaSR(SarsaAgent):
         1.0, "p of the p-norm of the successor representation (inf allowed)", "[1, inf]"
     )
 
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         from countless.agents.tabular.kernels.sarsa import SRNorm, SRNormL1
 
-        return SRNorm(self.norm) if self.keeps_matrix else SRNormL1()
+        return SRNorm(self.norm) if self.matrix_rows(task) else SRNormL1()
 
-    @property
-    def keeps_matrix(self) -> bool:
-        return self.norm != 1.0  # the l1-norm obeys a recursion of its own
+    def matrix_rows(self, task: Task) -> int:
+        # The l1-norm obeys a recursion of its own.
+        return task.mdp.n_states if self.norm != 1.0 else 0
 
     @classmethod
     def released_script_kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
+        from countless.agents.tabular.released.sarsa import sr_bonus
         from countless.agents.tabular.released_draws import released_sarsa_kernel
-        from countless.agents.tabular.task import check_matrix_fits
 
         first = agents[0]
-        check_matrix_fits(first, task.mdp)
         return released_sarsa_kernel(
             agents,
             task,
-            bonus=True,
-            norm=first.norm,
+            bonus=sr_bonus(task.mdp.n_states, first.norm),
             update=first.update,
             time_limit=first.time_limit,
         )

@@ -129,9 +129,9 @@ def trace_runs(
     """What happened, step by step: (runs, steps, 5) of state, slot, reward, norm, value.
 
     For a learning agent the norm is that of the SR after the step's update (the visit count for
-    `sarsa-counts`, the norm of the SR's column for `spie`) and the value is the updated one. For a
-    planning agent the value is the one it acted on; of those only `essr` has a norm, that of the
-    substochastic SR. NaN stands for what an agent does not have.
+    `sarsa-counts`, the norm of the SR's column for `spie`, that of the DR's row for `sarsa-dr`) and
+    the value is the updated one. For a planning agent the value is the one it acted on; of those
+    only `essr` has a norm, that of the substochastic SR. NaN stands for what an agent does not have.
     """
     trace = np.zeros((runs, steps, 5))
     trace[:, :, NORM:] = np.nan

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from countless.agents.tabular import fields
 from countless.agents.tabular.agent import OWN_SWEEP, Grid, Preset
 from countless.agents.tabular.sarsa_agent import SarsaAgent
+
+if TYPE_CHECKING:
+    from countless.agents.tabular.task import Task
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,10 @@ class Spie(SarsaAgent):
     gamma_sr: float = fields.gamma_sr()
     beta: float | None = fields.beta(0.001)
 
-    def bonus(self) -> Any:
+    def bonus(self, task: Task) -> Any:
         from countless.agents.tabular.kernels import sarsa
 
         return sarsa.Spie()
 
-    @property
-    def keeps_matrix(self) -> bool:
-        return True
+    def matrix_rows(self, task: Task) -> int:
+        return task.mdp.n_states

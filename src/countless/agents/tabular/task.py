@@ -19,7 +19,7 @@ from countless.envs.mdp import MDP
 Returns = NDArray[np.float64]
 Trace = NDArray[np.float64]
 
-MOST_MATRIX_STATES = 10_000
+MOST_MATRIX_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,12 @@ def reward_scale(mdp: MDP, name: str) -> tuple[float, float]:
     return scale, float(mdp.reward.max())
 
 
-def check_matrix_fits(agent: TabularAgent, mdp: MDP) -> None:
-    """Refuse an MDP for which a full successor representation would be too large."""
-    if mdp.n_states > MOST_MATRIX_STATES:
+def check_matrix_fits(agent: TabularAgent, mdp: MDP, rows: int) -> None:
+    """Refuse an MDP for which a matrix with a row for each state (or pair) would be too large."""
+    if rows > MOST_MATRIX_ROWS:
+        size, what = ("|S|^2", "states") if rows == mdp.n_states else ("(|S| |A|)^2", "pairs")
         raise BadInput(
-            f"{agent.name} keeps a matrix of |S|^2 numbers here: {mdp.name} has {mdp.n_states:,} "
-            f"states, the most is {MOST_MATRIX_STATES:,} (sarsa-sr with {named('norm', 1)} needs "
+            f"{agent.name} keeps a matrix of {size} numbers here: {mdp.name} has {rows:,} "
+            f"{what}, the most is {MOST_MATRIX_ROWS:,} (sarsa-sr with {named('norm', 1)} needs "
             "no matrix)"
         )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numba.extending import overload
+from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.step import (
     break_tie,
@@ -34,7 +35,7 @@ TWO_53 = float(2**53)
 BELOW_ONE = 1.0 - 2.0**-51
 
 # Columns of the table of settings.
-ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA, INITIAL = 0, 1, 2, 3, 4, 5, 6
+ALPHA, EPSILON, GAMMA, ETA, GAMMA_SR, BETA, INITIAL, LAMBDA_DR = 0, 1, 2, 3, 4, 5, 6, 7
 # Whether anything but the plain case may occur: episodes, states with fewer actions, textbook Sarsa,
 # a trace. The type of None is known to the compiler, which leaves all of that out.
 PLAIN, GENERAL = None, True
@@ -45,7 +46,8 @@ class Options(NamedTuple):
 
     executed: bool  # the target's next action is the one then taken
     truncate: bool  # the last step of a run does not cut the bootstraps
-    matrix: bool  # the bonus needs the whole matrix Psi
+    matrix: int  # rows of the matrix that the bonus needs, 0 for none
+    identity: bool  # that matrix starts as the identity, not as zero
     lanes: int  # runs in a block
 
 
@@ -55,8 +57,22 @@ class Rates(NamedTuple):
     eta: float
     gamma_sr: float
     beta: float
+    lambda_dr: float
     states: int
-    padded: int  # length of a row of Psi: S rounded up to a multiple of four
+    width: int  # action slots of a state
+    padded: int  # length of a row of the matrix: rounded up to a multiple of four
+
+
+class Place(NamedTuple):
+    """Where a transition from s, a to s', a' is in the tables of all lanes."""
+
+    s: int
+    s_next: int
+    row: int  # s in the lane's part of a table of states
+    next_row: int
+    pair: int  # s, a in the lane's part of a table of pairs
+    next_pair: int
+    cell: int  # the outcome, in the tables of the MDP
 
 
 # The bonuses. The compiler knows which one it has from its class, and makes a kernel for each.
@@ -76,6 +92,12 @@ class SRNorm(NamedTuple):
     p: float
 
 
+class DRNorm(NamedTuple):
+    """beta log ||Z(s, a)||_2, Z the default representation of the pairs."""
+
+    scaled: NDArray[np.float64]  # (S * A * K,) the rewards that Z sees, from -1 to 0
+
+
 class VisitCounts(NamedTuple):
     """beta / sqrt(n(s))."""
 
@@ -84,62 +106,71 @@ class Spie(NamedTuple):
     """beta (Psi(s, s') - ||Psi(., s')||_1)."""
 
 
-def _no_bonus(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+def _no_bonus(bonus, x, norm, psi, at, keep):
     return 0.0, math.nan
 
 
-def _sr_norm_l1(bonus, x, norm, psi, row, next_row, s, s_next, keep):
-    n = norm[row]
-    n = n + x.eta * (1.0 + x.gamma_sr * keep * norm[next_row] - n)
-    norm[row] = n
+def _sr_norm_l1(bonus, x, norm, psi, at, keep):
+    n = norm[at.row]
+    n = n + x.eta * (1.0 + x.gamma_sr * keep * norm[at.next_row] - n)
+    norm[at.row] = n
     return x.beta / n, n
 
 
-def _sr_norm(bonus, x, norm, psi, row, next_row, s, s_next, keep):
-    here = row * x.padded
-    update_row(psi, here, next_row * x.padded, x.padded, s, x.eta, x.gamma_sr * keep)
+def _sr_norm(bonus, x, norm, psi, at, keep):
+    here, there = at.row * x.padded, at.next_row * x.padded
+    update_row(psi, here, there, x.padded, at.s, x.eta, 1.0, x.gamma_sr * keep)
     n = row_norm(psi, here, x.padded, bonus.p)
     return x.beta / n, n
 
 
-def _visit_counts(bonus, x, norm, psi, row, next_row, s, s_next, keep):
-    n = norm[row] + 1.0
-    norm[row] = n
+def _dr_norm(bonus, x, norm, psi, at, keep):
+    here, there = at.pair * x.padded, at.next_pair * x.padded
+    own = at.pair - (at.row - at.s) * x.width
+    weight = math.exp(bonus.scaled[at.cell] / x.lambda_dr)
+    update_row(psi, here, there, x.padded, own, x.eta, weight, weight * keep)
+    n = row_norm(psi, here, x.padded, 2.0)
+    return x.beta * math.log(n), n
+
+
+def _visit_counts(bonus, x, norm, psi, at, keep):
+    n = norm[at.row] + 1.0
+    norm[at.row] = n
     return x.beta / math.sqrt(n), n
 
 
-def _spie(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+def _spie(bonus, x, norm, psi, at, keep):
     """Only one row of Psi changes, and the sums of its columns with it."""
-    here, base = row * x.padded, row - s
+    here, there, base = at.row * x.padded, at.next_row * x.padded, at.row - at.s
     for j in range(x.states):
         norm[base + j] -= psi[here + j]
-    update_row(psi, here, next_row * x.padded, x.padded, s, x.eta, x.gamma_sr * keep)
+    update_row(psi, here, there, x.padded, at.s, x.eta, 1.0, x.gamma_sr * keep)
     for j in range(x.states):
         norm[base + j] += psi[here + j]
-    return x.beta * (psi[here + s_next] - norm[next_row]), norm[row]
+    return x.beta * (psi[here + at.s_next] - norm[at.next_row]), norm[at.row]
 
 
 BONUSES = {
     NoBonus: _no_bonus,
     SRNormL1: _sr_norm_l1,
     SRNorm: _sr_norm,
+    DRNorm: _dr_norm,
     VisitCounts: _visit_counts,
     Spie: _spie,
 }
 
 
-def bonus_at(bonus, x, norm, psi, row, next_row, s, s_next, keep):
-    """Update norm and Psi on s -> s' and return the bonus at s and the norm, with rates x.
+def bonus_at(bonus, x, norm, psi, at, keep):
+    """Update norm and matrix on a transition and return the bonus and the norm, with rates x.
 
-    `norm` holds norms, visit counts or, for SPIE, sums of columns, S of them per lane;
-    `row` and `next_row` are where s and s' are in it. `psi` is empty where the bonus does not need it.
-    `keep` is 1, or 0 where the bootstrap is cut.
+    `norm` holds norms, visit counts or, for SPIE, sums of columns, S of them per lane. `psi` is
+    the matrix, empty where the bonus does not need it. `keep` is 1, or 0 where the bootstrap is cut.
     """
-    return BONUSES[type(bonus)](bonus, x, norm, psi, row, next_row, s, s_next, keep)
+    return BONUSES[type(bonus)](bonus, x, norm, psi, at, keep)
 
 
 @overload(bonus_at, jit_options={"forceinline": True, "error_model": "numpy"})
-def _choose_bonus(bonus, x, norm, psi, row, next_row, s, s_next, keep):
+def _choose_bonus(bonus, x, norm, psi, at, keep):
     return BONUSES[bonus.instance_class]
 
 
@@ -177,7 +208,8 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     lanes = U64(len(returns))
     states = U64(len(mdp.n_slots))
     width, depth = U64(len(mdp.slots)), U64(len(mdp.outcomes))
-    padded = (states + U64(3)) // U64(4) * U64(4)
+    rows = U64(options.matrix)
+    padded = (rows + U64(3)) // U64(4) * U64(4)
     alpha, gamma = setting[ALPHA], setting[GAMMA]
     explore = np.ceil(setting[EPSILON] * TWO_53)
     # u * scale[s] is a uniform slot of s when u < explore; never rounded up to n_slots[s].
@@ -193,8 +225,19 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
     q = np.full(lanes * states * width, setting[INITIAL])
     best = np.zeros(lanes * states, dtype=np.int64)
     norms = np.zeros(lanes * states)
-    psi = np.zeros(lanes * states * padded if options.matrix else ZERO)
-    rates = Rates(setting[ETA], setting[GAMMA_SR], setting[BETA], states, padded)
+    psi = np.zeros(lanes * rows * padded)
+    if options.identity:
+        for k in range(lanes * rows):
+            psi[k * padded + k % rows] = 1.0
+    rates = Rates(
+        setting[ETA],
+        setting[GAMMA_SR],
+        setting[BETA],
+        setting[LAMBDA_DR],
+        states,
+        width,
+        padded,
+    )
     if ragged:
         for row in range(lanes * states):
             for j in range(I64(mdp.n_slots[row % states]), len(mdp.slots)):
@@ -256,12 +299,13 @@ def _run_block(mdp, bonus, case, options, runs, i, first_run, returns, trace):
             cut = ends or (limit and not truncate)
             keep = 0.0 if cut else 1.0
 
-            # The bonus at s, after its own update and before q's.
-            intrinsic, norm = bonus_at(bonus, rates, norms, psi, row, next_row, s, s_next, keep)
+            # The bonus, after its own update and before q's.
+            pair, next_pair = row * width + U64(slot), next_row * width + U64(next_slot)
+            at = Place(s, s_next, row, next_row, pair, next_pair, cell)
+            intrinsic, norm = bonus_at(bonus, rates, norms, psi, at, keep)
 
-            pair = row * width + U64(slot)
             old = q[pair]
-            target = reward + intrinsic + gamma * keep * q[next_row * width + U64(next_slot)]
+            target = reward + intrinsic + gamma * keep * q[next_pair]
             q[pair] = old + alpha * (target - old)
             best[row] = unique_best(q, row * width, mdp.slots)
             returns[lane] += reward

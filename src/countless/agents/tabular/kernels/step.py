@@ -94,14 +94,14 @@ def row_norm(psi, row, n, p):
 
 
 @njit(inline="always")
-def update_row(psi, row, next_row, n, s, eta, gamma):
-    """Psi(s, .) += eta (1{s = .} + gamma Psi(s', .) - Psi(s, .)) (the paper's Eq. 4).
+def update_row(psi, row, next_row, n, s, eta, cumulant, gamma):
+    """Psi(s, .) += eta (c 1{s = .} + gamma Psi(s', .) - Psi(s, .)); c = 1: the paper's Eq. 4.
 
     Rows are padded to a multiple of four and taken four at a time, read before written: the
     compiler can then use vectors although row and next_row may be the same.
     """
     x = psi[row + s]
-    on_state = x + eta * (1.0 + gamma * psi[next_row + s] - x)
+    on_state = x + eta * (cumulant + gamma * psi[next_row + s] - x)
     for j in range(ZERO, n, U64(4)):
         x0, x1 = psi[row + j], psi[row + j + U64(1)]
         x2, x3 = psi[row + j + U64(2)], psi[row + j + U64(3)]

@@ -1,8 +1,9 @@
 """The released scripts, draw for draw: every run shares two Mersenne Twisters, one after the other.
 
-A run is one episode: it ends at the time limit or on entering a terminal state. The SR is kept as
-a matrix and its l1 norm, the one of the released code, summed in NumPy's order, so that not one bit
-of rounding differs. Other norms agree with NumPy's to the last bit or two.
+Those of Machado et al. and, built on them, of Tse et al. A run is one episode: it ends at the time
+limit or on entering a terminal state. The SR is kept as a matrix and its l1 norm, the one of the
+released code, summed in NumPy's order, so that not one bit of rounding differs. Other norms agree
+with NumPy's to the last bit or two.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from countless.agents.tabular.kernels.sarsa import (
     ALPHA,
@@ -21,17 +23,40 @@ from countless.agents.tabular.kernels.sarsa import (
     GAMMA,
     GAMMA_SR,
     INITIAL,
+    LAMBDA_DR,
     TWO_53,
 )
 from countless.agents.tabular.kernels.step import diverged
 from countless.agents.tabular.released.twister import numpy_below, python_below, uniform_53
 
 
-class Options(NamedTuple):
-    """What decides a run beside the setting."""
+class Bonus(NamedTuple):
+    """The bonus of a released script: of the SR of the states, of the DR of the pairs, or none."""
 
-    bonus: bool  # whether rewards have the bonus of the SR
-    p: float  # of its p-norm
+    rows: int  # of its matrix: states, pairs, or 0 for no bonus
+    p: float  # of the norm of a row
+    default: bool  # the DR and the log of its norm, not the SR and its inverse
+    scaled: NDArray[np.float64]  # (S * A * K,) the rewards that the DR sees
+
+
+def no_bonus() -> Bonus:
+    """Plain Sarsa."""
+    return Bonus(0, 1.0, False, np.empty(0))
+
+
+def sr_bonus(states: int, p: float) -> Bonus:
+    """beta / ||Psi(s)||_p (Machado et al.)."""
+    return Bonus(states, p, False, np.empty(0))
+
+
+def dr_bonus(pairs: int, scaled: NDArray[np.float64]) -> Bonus:
+    """beta log ||Z(s, a)||_2 (Tse et al.)."""
+    return Bonus(pairs, 2.0, True, scaled)
+
+
+class Options(NamedTuple):
+    """What decides a run beside the setting and the bonus."""
+
     executed: bool  # the target's next action is the one then taken
     truncate: bool  # the last step of a run does not cut the bootstraps
 
@@ -129,25 +154,27 @@ def _epsilon_greedy(q, s, n, explore, python, legacy):
 
 
 @njit(error_model="numpy", nogil=True, cache=True)
-def released_sarsa(mdp, options, setting, steps, draws, returns, trace):
+def released_sarsa(mdp, bonus, options, setting, steps, draws, returns, trace):
     """Runs of the released scripts, in order; `draws` go on where they stood.
 
     Building the MDP draws the first start state (asked for by -1); each run, at its end, that of
     the next.
     """
     python, legacy, start = draws.python, draws.legacy, draws.start
-    bonus, p, executed, truncate = options.bonus, options.p, options.executed, options.truncate
+    executed, truncate = options.executed, options.truncate
     states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     alpha, gamma, eta = setting[ALPHA], setting[GAMMA], setting[ETA]
-    gamma_sr, beta = setting[GAMMA_SR], setting[BETA]
+    beta, lambda_dr = setting[BETA], setting[LAMBDA_DR]
+    discount = 1.0 if bonus.default else setting[GAMMA_SR]
     explore = np.ceil(setting[EPSILON] * TWO_53)
     tracing = trace.shape[0] > 0
     if start[0] < 0:
         start[0] = released_start(mdp, python, 0)
     for run in range(len(returns)):
         q = np.full((states, width), setting[INITIAL])
-        size = states if bonus else 0
-        psi = np.zeros((size, size))
+        psi = np.zeros((bonus.rows, bonus.rows))
+        if bonus.default:
+            np.fill_diagonal(psi, 1.0)
         s = start[0]
         carried = -1
         for t in range(steps):
@@ -167,14 +194,17 @@ def released_sarsa(mdp, options, setting, steps, draws, returns, trace):
             keep = 0.0 if cut else 1.0
             total = reward
             norm = math.nan
-            if bonus:
-                for j in range(states):
-                    cumulant = 1.0 if j == s else 0.0
-                    psi[s, j] = psi[s, j] + eta * (
-                        cumulant + gamma_sr * keep * psi[s_next, j] - psi[s, j]
-                    )
-                norm = _norm(psi[s], p)
-                total = reward + beta / norm
+            if bonus.rows > 0:
+                i, i_next, weight = s, s_next, 1.0
+                if bonus.default:
+                    i, i_next = s * width + slot, s_next * width + next_slot
+                    weight = math.exp(bonus.scaled[cell] / lambda_dr)
+                for j in range(bonus.rows):
+                    cumulant = 1.0 if j == i else 0.0
+                    target = weight * (cumulant + discount * keep * psi[i_next, j])
+                    psi[i, j] = psi[i, j] + eta * (target - psi[i, j])
+                norm = _norm(psi[i], bonus.p)
+                total = reward + (beta * math.log(norm) if bonus.default else beta / norm)
             q[s, slot] = q[s, slot] + alpha * (
                 total + gamma * keep * q[s_next, next_slot] - q[s, slot]
             )
