@@ -273,8 +273,8 @@ def _growth_table(family: str, found: Found) -> Table:
         )
     note = (
         "Both laws through the medians above: steps ~ N^degree and steps ~ factor^N, ± 95% CI. sizes: "
-        "at how many N the median run settles; fewer than three have no fit. The misfit is the root mean "
-        "square of what a law leaves of log(steps); % polynomial: the share of resampled runs in "
+        "at how many N the median run settles; fewer than three have no fit. The misfit is the root "
+        "mean square of what a law leaves of log(steps); % polynomial: the share of resampled runs in "
         "which the polynomial leaves less."
     )
     formats = dict(zip(columns, ("d", ".2f", ".2f", ".3f", ".2f", ".0f"), strict=True))

@@ -1,0 +1,306 @@
+"""MiniGrid: does a bonus make other people's agents solve more?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.analysis.statistics import pooled_iqm, probability_of_improvement
+from countless.analysis.tables import Cell, Table
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.runs.groups import LAST, groups_of
+from countless.runs.hosts import HostConfig, HostJob
+from countless.runs.job import Job
+from countless.runs.solved import Solved, first
+from countless.runs.store import StoredJob
+
+SYMBOLS, PICTURES = "symbols", "pictures"
+STABLE = Solved(least=1e-9, share=0.9, window=LAST, overall=0.0)  # any return above 0 is a success
+
+
+def env_of(task: str) -> str:
+    return f"minigrid:MiniGrid-{task}-v0"
+
+
+def task_of(env: str) -> str:
+    return env.removeprefix("minigrid:MiniGrid-").removesuffix("-v0")
+
+
+# Success in percent, and after how many thousand steps: A2C with ten seeds, from Table 1 of the SI2E
+# paper, where the first two are baselines. Second-hand: not checked against the papers of each method.
+PUBLISHED: dict[str, dict[str, tuple[float | None, float | None]]] = {
+    "SimpleCrossingS9N1": {
+        "A2C": (88.2, 570.0), "A2C with state entropy": (88.6, 394.0), "A2C with SI2E": (93.6, 139.0)
+    },
+    "KeyCorridorS3R1": {
+        "A2C": (86.6, 659.0), "A2C with state entropy": (87.2, 464.0), "A2C with SI2E": (94.2, 129.0)
+    },
+    "DoorKey-6x6": {
+        "A2C": (92.7, 567.0), "A2C with state entropy": (93.2, 476.0), "A2C with SI2E": (97.0, 231.0)
+    },
+    "DoorKey-8x8": {
+        "A2C": (None, None), "A2C with state entropy": (72.6, 1516.0),
+        "A2C with SI2E": (98.6, 1091.0),
+    },
+    "RedBlueDoors-6x6": {
+        "A2C": (None, None), "A2C with state entropy": (None, None), "A2C with SI2E": (85.8, 462.0)
+    },
+}  # fmt: skip
+TASKS = tuple(PUBLISHED)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much a scale of this study runs: the tasks, the steps of each host, the seeds of pictures."""
+
+    tasks: tuple[str, ...]
+    pictures: tuple[str, ...]  # those that are seen as pictures too
+    ppo: int
+    ppo_pictures: int
+    dqn: int
+    picture_seeds: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+EXTENTS = {
+    "smoke": Extent(
+        ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 4_096, 600, 1, {"epsilon_steps": 200}
+    ),
+    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 200_000, 100_000, 40_000, 3),
+    "paper": Extent(TASKS, TASKS, 2_000_000, 2_000_000, 500_000, 10, {"epsilon_steps": 100_000}),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """An agent of the study: a host with a bonus, or one of our deep agents."""
+
+    label: str
+    host: str  # "ppo", or a deep agent's name
+    bonus: str = "none"
+    views: tuple[str, ...] = (SYMBOLS, PICTURES)
+
+
+ALONE = "PPO alone"
+ROWS = (
+    Row(ALONE, "ppo"),
+    Row("PPO with counts", "ppo", "counts"),
+    Row("PPO with sr-norm", "ppo", "sr-norm"),
+    Row("PPO with rnd", "ppo", "rnd"),
+    Row("PPO with cts", "ppo", "cts", (PICTURES,)),
+    Row("DQN_e^MMC", "dqn-mmc", views=(SYMBOLS,)),
+    Row("DQN_e^MMC with counts", "dqn-counts", views=(SYMBOLS,)),
+    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,)),
+    Row("DQN_e^MMC with rnd", "dqn-rnd", views=(SYMBOLS,)),
+)
+
+
+def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
+    """One seed of one agent in one task."""
+    extent = EXTENTS[plan.scale]
+    if row.host == "ppo":
+        steps = extent.ppo_pictures if view == PICTURES else extent.ppo
+        return HostJob(env, seed, steps, HostConfig(bonus=row.bonus, view=view))
+    from countless.runs.dqn import make_job
+
+    return make_job(
+        row.host,
+        env,
+        seed=seed,
+        frames=extent.dqn,
+        scale="small",
+        device="cpu",
+        parameters=extent.parameters,
+    )
+
+
+def cells(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Each task, how it is seen, and the seeds."""
+    extent = EXTENTS[plan.scale]
+    seen = [(env, SYMBOLS, plan.seeds) for env in plan.games]
+    return seen + [
+        (env, PICTURES, plan.seeds[: extent.picture_seeds])
+        for env in plan.games
+        if task_of(env) in extent.pictures
+    ]
+
+
+def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
+    """Seed by seed, each agent in turn: an interrupted study has compared them all."""
+    yield [
+        cell_job(row, env, view, seed, plan)
+        for seed in plan.seeds
+        for env, view, seeds in cells(plan)
+        if seed in seeds
+        for row in ROWS
+        if view in row.views
+    ]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one seed came to."""
+
+    success: float  # share of the last 100 episodes
+    steps: int | None  # until 90 of 100 episodes in a row were successes
+
+
+def outcome(job: StoredJob) -> Outcome:
+    """From the episodes of one seed; a run without an episode has had no success."""
+    assert job.records is not None
+    returns = job.records["return"].to_numpy()
+    at = first(STABLE.stable(returns))
+    steps = None if at is None else int(job.records["frames"].to_numpy()[at - 1])
+    return Outcome(float((returns[-LAST:] > 0.0).mean()) if len(returns) else 0.0, steps)
+
+
+Found = dict[tuple[str, str, str], list[StoredJob]]
+
+
+def render(plan: Plan, records: Records, folder: Path) -> Section:
+    """One table per task and view, one over all tasks, curves, and profiles."""
+    from countless.analysis.curves import draw_curves
+    from countless.analysis.plots_minigrid import draw_profiles
+
+    found: Found = {
+        (row.label, env, view): [
+            done
+            for seed in seeds
+            if (done := records.find(cell_job(row, env, view, seed, plan))) is not None
+        ]
+        for env, view, seeds in cells(plan)
+        for row in ROWS
+        if view in row.views
+    }
+    tables = [_cell_table(env, view, found) for env, view, _ in cells(plan)]
+    scores = {
+        row.label: [
+            np.array([outcome(job).success for job in found[row.label, env, SYMBOLS]])
+            for env in plan.games
+        ]
+        for row in ROWS
+        if SYMBOLS in row.views
+    }
+    whole = {label: tasks for label, tasks in scores.items() if all(map(len, tasks))}
+    panels = {
+        f"{task_of(env)}, {view}": {
+            row.label: (row.label, curve)
+            for row in ROWS
+            if row.host == "ppo"
+            and (kept := found.get((row.label, env, view)))
+            and (curve := groups_of(kept)[0].curve) is not None
+        }
+        for env, view, _ in cells(plan)
+    }
+    figures = []
+    if drawn := {title: panel for title, panel in panels.items() if panel}:
+        draw_curves(folder / "curves", drawn)
+        figures.append(
+            Figure(
+                folder / "curves",
+                "Return of the task alone, without the bonus, against steps: mean over the seeds with "
+                "its 95% band. A return above 0 is a success; the quicker, the closer to 1.",
+            )
+        )
+    if whole:
+        draw_profiles(folder / "profiles", whole)
+        figures.append(
+            Figure(
+                folder / "profiles",
+                "Performance profiles over all tasks seen as symbols: the share of runs with at least "
+                "that success in their last 100 episodes.",
+            )
+        )
+    extent = EXTENTS[plan.scale]
+    return Section(
+        (*tables, *([_overall(whole, plan)] if whole else [])),
+        tuple(figures),
+        (*_unfinished(found, plan), *_words(extent)),
+        " ".join(map(str, plan.seeds)),
+    )
+
+
+def _cell_table(env: str, view: str, found: Found) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for row in ROWS:
+        if view not in row.views:
+            continue
+        seeds = [outcome(job) for job in found[row.label, env, view]]
+        known = [one.steps for one in seeds if one.steps is not None]
+        rows.append(
+            (
+                row.label,
+                float(np.mean([100.0 * one.success for one in seeds])) if seeds else None,
+                f"{len(known)} of {len(seeds)}" if seeds else None,
+                float(np.median(known)) / 1000.0 if known else None,
+            )
+        )
+    for label, (success, thousands) in PUBLISHED[task_of(env)].items():
+        if success is not None:
+            rows.append((f"published: {label}", success, None, thousands))
+    columns = ("agent", "success %", "seeds at 90%", "thousand steps")
+    formats = {"success %": ".1f", "thousand steps": ",.0f"}
+    return Table(f"{task_of(env)}, seen as {view}", columns, tuple(rows), formats=formats)
+
+
+def _overall(scores: Mapping[str, list[NDArray[np.float64]]], plan: Plan) -> Table:
+    """The interquartile mean over all tasks and seeds, and how often an agent beats PPO alone."""
+    rows: list[tuple[Cell, ...]] = []
+    for label, tasks in scores.items():
+        value, interval = pooled_iqm(tasks)
+        better: tuple[Cell, Cell] = (None, None)
+        if label != ALONE and label.startswith("PPO") and ALONE in scores:
+            chance, bounds = probability_of_improvement(tasks, scores[ALONE])
+            better = chance, _interval(bounds)
+        rows.append((label, value, _interval(interval), *better))
+    columns = ("agent", "IQM", "95% interval", "P(better than alone)", "95% interval ")
+    formats = {"IQM": ".2f", "P(better than alone)": ".2f"}
+    names = ", ".join(map(task_of, plan.games))
+    return Table(f"All tasks as symbols ({names}): success", columns, tuple(rows), formats=formats)
+
+
+def _interval(bounds: tuple[float, float]) -> str | None:
+    return None if np.isnan(bounds[0]) else f"{bounds[0]:.2f} to {bounds[1]:.2f}"
+
+
+def _unfinished(found: Found, plan: Plan) -> tuple[str, ...]:
+    seeds = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
+    planned = sum(seeds[env, view] for _, env, view in found)
+    done = sum(map(len, found.values()))
+    if done == planned:
+        return ()
+    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
+
+
+def _words(extent: Extent) -> tuple[str, ...]:
+    return (
+        f"Stable-Baselines3's PPO has 8 environments and {extent.ppo:,} steps "
+        f"({extent.ppo_pictures:,} with pictures), our DQN {extent.dqn:,} (`--scale small`). The "
+        "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
+        "56 pixels in colour. The bonuses of PPO are standardised (`scale=standardise`) with β = "
+        f"{HostConfig().beta:g}, the same in all tasks.",
+        "Success: the share of a run's last 100 episodes that reach the goal, mean over the seeds. "
+        "Thousand steps: until 90 of 100 episodes in a row were successes, median of the seeds that "
+        "got there.",
+        "Published: A2C with ten seeds, second-hand from Table 1 of the SI2E paper; its steps are "
+        "those to the success printed there.",
+    )
+
+
+EXPERIMENT = Experiment(
+    "minigrid",
+    "does a bonus make Stable-Baselines3's PPO and our DQN solve more of MiniGrid",
+    "MiniGrid: bonuses in other people's agents",
+    "dqn",
+    jobs,
+    render,
+    minutes=3.0,
+    partial=True,
+    games=tuple(map(env_of, TASKS)),
+    scale_games={scale: tuple(map(env_of, extent.tasks)) for scale, extent in EXTENTS.items()},
+)

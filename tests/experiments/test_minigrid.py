@@ -1,0 +1,89 @@
+"""MiniGrid: what is planned, what counts as success, and what the tables say of it."""
+
+import numpy as np
+import pyarrow
+import pytest
+
+from countless.experiments import minigrid
+from countless.experiments.experiment import Plan, Records, run
+from countless.experiments.minigrid import ALONE, PICTURES, ROWS, SYMBOLS, Extent, cell_job, cells
+from countless.runs.engine import LocalEngine
+from countless.runs.hosts import HostJob
+from countless.runs.job import Outcome, job_id
+from countless.runs.store import Store, StoredJob
+
+TINY = Extent(
+    ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 64, 60, 1, {"warmup": 20, "epsilon_steps": 20}
+)
+
+
+def plan_of(scale="laptop", seeds=(0, 1, 2, 3, 4)):
+    return Plan(scale=scale, games=minigrid.EXPERIMENT.games_at(scale), seeds=seeds)
+
+
+def test_the_laptop_plan_is_what_was_asked_for():
+    """Symbols in three tasks with five seeds, pictures in one with three."""
+    seen = [(minigrid.task_of(env), view, len(seeds)) for env, view, seeds in cells(plan_of())]
+    assert seen == [
+        ("SimpleCrossingS9N1", SYMBOLS, 5),
+        ("KeyCorridorS3R1", SYMBOLS, 5),
+        ("DoorKey-6x6", SYMBOLS, 5),
+        ("DoorKey-6x6", PICTURES, 3),
+    ]
+    (jobs,) = minigrid.jobs(plan_of(), None)
+    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * 5 * 8 + 3 * 5
+    hosts = {job.config.bonus for job in jobs if isinstance(job, HostJob)}
+    assert hosts == {"none", "counts", "sr-norm", "rnd", "cts"}
+    assert {job.agent for job in jobs} == {"ppo", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"}
+    paper = {minigrid.task_of(env) for env, _, _ in cells(plan_of("paper"))}
+    assert paper == set(minigrid.PUBLISHED)
+
+
+def kept(returns, steps=10):
+    records = pyarrow.table(
+        {"return": np.array(returns, float), "frames": steps * np.arange(1, len(returns) + 1)}
+    )
+    return StoredJob({}, {}, None, Outcome(records, None, {}))
+
+
+def test_success_is_of_the_last_hundred_episodes():
+    lost, found = [0.0] * 120, [0.4] * 95 + [0.0] * 5
+    assert minigrid.outcome(kept(lost)) == minigrid.Outcome(0.0, None)
+    # 90 of 100 in a row are there with the 90th success: episode 210, of ten steps each.
+    assert minigrid.outcome(kept(lost + found)) == minigrid.Outcome(0.95, 2_100)
+    assert minigrid.outcome(kept([])) == minigrid.Outcome(0.0, None)
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setitem(minigrid.EXTENTS, "smoke", TINY)
+    few = tuple(row for row in ROWS if row.label in (ALONE, "PPO with counts", "DQN_e^MMC"))
+    monkeypatch.setattr(minigrid, "ROWS", few)
+
+
+def test_it_runs_and_is_shown(tiny, tmp_path):
+    plan = plan_of("smoke", (0,))
+    shown = run(minigrid.EXPERIMENT, plan, tmp_path, LocalEngine())
+    symbols, pictures, overall = shown.section.tables
+    assert [row[0] for row in symbols.rows][:3] == [ALONE, "PPO with counts", "DQN_e^MMC"]
+    assert [row[0] for row in pictures.rows][:2] == [ALONE, "PPO with counts"]
+    published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
+    assert published["published: A2C with SI2E"] == 97.0
+    assert 0.0 <= overall.rows[1][3] <= 1.0  # of PPO with counts against PPO alone
+    assert overall.rows[2][3] is None  # our DQN has no such rival
+    assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
+    for figure in shown.section.figures:
+        assert figure.stem.with_suffix(".png").stat().st_size > 5_000
+    # What is half done says so.
+    (tmp_path / next(p.name for p in tmp_path.glob("ppo-*")) / "finished.json").unlink()
+    again = minigrid.EXPERIMENT.render(
+        plan, Records(Store(tmp_path, "a test")), tmp_path / "experiments" / "minigrid"
+    )
+    assert any("4 of 5 runs are finished" in text for text in again.words)
+
+
+def test_a_job_is_shared_by_studies_that_ask_for_it():
+    row = next(row for row in ROWS if row.label == "PPO with sr-norm")
+    env = minigrid.env_of("DoorKey-6x6")
+    one, other = (cell_job(row, env, SYMBOLS, 3, plan_of(seeds=seeds)) for seeds in ((3,), (3, 4)))
+    assert job_id(one) == job_id(other)
