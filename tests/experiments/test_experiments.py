@@ -173,10 +173,14 @@ def test_regret_has_every_agent_and_marks_what_was_not_run(results):
     *tables, runs = section(results, "regret").tables
     assert len(tables) == 8
     for table in tables:
-        assert {str(row[0]).removesuffix(", preset") for row in table.rows} == tabular_agents()
+        assert {str(row[0]).split(", ")[0] for row in table.rows} == tabular_agents()
     labels = [row[0] for row in runs.rows]
     assert "sarsa-sr, preset" in labels
     assert "rmax, preset" not in labels  # which is its default
+    assert "sarsa-sr, no bonus" in labels
+    (plain,) = regret.row_job(regret.Row("sarsa-sr", regret.NO_BONUS), "deepsea", 3, PLAN).settings
+    assert plain.beta == 0.0
+    assert plain.initial_value == 1.0
     at = runs.columns.index("DeepSea 12")
     cells = {row[0]: row[at] for row in runs.rows}
     assert {label for label, cell in cells.items() if cell == "not run"} == {"essr", "psrl"}
@@ -187,7 +191,7 @@ def test_regret_has_every_agent_and_marks_what_was_not_run(results):
 def test_regret_is_what_the_best_average_would_have_brought(results):
     lost, *_ = section(results, "regret").tables
     records = Records(Store(results))
-    row = regret.Row("sarsa-sr", preset=True)
+    row = regret.Row("sarsa-sr", regret.PRESET)
     job = regret.row_job(row, "riverswim", 7, PLAN)
     assert job.settings[0].beta == 100.0
     assert job.settings[0].gamma == regret.GAMMA
