@@ -296,7 +296,7 @@ def test_norm_exponents_are_those_of_traced_runs(results):
         table = Records(Store(results))[norm_exponents.exponent_job("riverswim", PLAN)].records
     rows = {name: table[name].to_numpy() for name in ("eta", "gamma_sr", "from_visit", "exponent")}
     still = (rows["eta"] == 0.25) & (rows["gamma_sr"] == 0.0) & (rows["from_visit"] == 1)
-    n = np.arange(1, 11)
+    n = np.array([1, 2, 3, 4, 5, 6, 8, 10])  # evenly over the logarithms, rounded
     slope = np.polyfit(np.log(n), np.log(1 - 0.75**n), 1)[0]
     np.testing.assert_allclose(rows["exponent"][still], slope)
     tables = section(results, "norm-exponents").tables

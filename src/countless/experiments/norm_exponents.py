@@ -89,9 +89,14 @@ def measure(env: str, runs: int, seed: int, execution: Execution) -> dict[str, A
     return dict(zip(names, (np.array(column) for column in zip(*rows, strict=True)), strict=True))
 
 
+def traced_runs(plan: Plan) -> int:
+    """The runs of each setting whose every step is looked at."""
+    return max(2, plan.runs // TRACED_SHARE)
+
+
 def exponent_job(env: str, plan: Plan) -> MeasurementJob:
     """The exponents in one domain."""
-    runs = max(2, plan.runs // TRACED_SHARE)
+    runs = traced_runs(plan)
     steps = default_steps(make_mdp(env))
     return MeasurementJob(
         "sr-norm-exponents",
@@ -149,7 +154,7 @@ def _load(env: str, plan: Plan, records: Records) -> Domain:
         for k, (first, _) in enumerate(DECADES):
             values = data["exponent"][here & (data["from_visit"] == first)]
             values = values[np.isfinite(values)]
-            if len(values) >= min(FEWEST, plan.runs // TRACED_SHARE):
+            if len(values) >= min(FEWEST, traced_runs(plan)):
                 low, high = mean_interval(values)
                 mean[i, k], half[i, k] = values.mean(), (high - low) / 2
     job = return_job(env, plan)
@@ -287,7 +292,7 @@ def _words(plan: Plan, domains: Sequence[Domain]) -> tuple[str, ...]:
         "counting (exponent 0) beyond: 'between 1/n and 1/√n' is the bend between the two."
     )
     words.append(
-        f"Exponents come from {max(2, plan.runs // TRACED_SHARE):,} traced runs per setting, returns "
+        f"Exponents come from {traced_runs(plan):,} traced runs per setting, returns "
         f"from {max(2, plan.runs // SWEPT_SHARE):,} runs per setting and β. A decade counts only the "
         "states that were visited to its end; later decades are therefore those of the states that "
         "the agent prefers."
