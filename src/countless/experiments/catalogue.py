@@ -5,6 +5,7 @@ from __future__ import annotations
 from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
+    conjecture,
     deepsea,
     figure2,
     figure2_deep,
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         figure2.EXPERIMENT,
         theorem1.EXPERIMENT,
         more_mdps.EXPERIMENT,
+        conjecture.EXPERIMENT,
         atari_table.TABLE_3,
         atari_table.TABLE_4,
         atari_table.ABLATIONS,
