@@ -5,6 +5,7 @@ from __future__ import annotations
 from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
+    conjecture,
     deepsea,
     default_representation,
     figure2,
@@ -32,6 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         figure2.EXPERIMENT,
         theorem1.EXPERIMENT,
         more_mdps.EXPERIMENT,
+        conjecture.EXPERIMENT,
         norm_exponents.EXPERIMENT,
         default_representation.EXPERIMENT,
         regret.EXPERIMENT,
@@ -44,7 +46,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         minigrid.EXPERIMENT,
     )
 }
-BEYOND = ("norm-exponents", "default-representation", "regret", "leaderboard")
+BEYOND = ("conjecture", "norm-exponents", "default-representation", "regret", "leaderboard")
 GROUPS: dict[str, tuple[str, ...]] = {
     "tabular": tuple(
         name for name, e in EXPERIMENTS.items() if e.engine == "tabular" and name not in BEYOND

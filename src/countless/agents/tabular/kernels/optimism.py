@@ -17,11 +17,24 @@ from numba import njit
 from numba.extending import overload
 
 from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
-from countless.agents.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
+from countless.agents.tabular.kernels.planning import (
+    MOST_PASSES,
+    evaluate,
+    new_plan,
+    pick_best,
+    set_row,
+)
 from countless.agents.tabular.kernels.run_loop import record, runs_with
+from countless.agents.tabular.kernels.ssr_counts import (
+    ROUNDING,
+    TRUE,
+    count_outcome,
+    new_ssr_counts,
+    reading_of,
+)
 
 # Columns of the table of settings.
-GAMMA, M, A, B, DELTA = 0, 1, 2, 3, 4
+GAMMA, M, A, B, DELTA, GAMMA_SSR = 0, 1, 2, 3, 4, 5
 # Which rule gives bonus and radius.
 RMAX, MBIE, UCRL2 = 0, 1, 2
 
@@ -47,7 +60,23 @@ class Ucrl2(NamedTuple):
     largest: float
 
 
-RULES = {RMax: RMAX, Mbie: MBIE, Ucrl2: UCRL2}
+class RMaxBySSR(NamedTuple):
+    """R-Max whose counts are read off the norms of the SSR."""
+
+    spread: float
+    largest: float
+    reading: int
+
+
+class MbieEbBySSR(NamedTuple):
+    """The same of MBIE-EB."""
+
+    spread: float
+    largest: float
+    reading: int
+
+
+RULES = {RMax: RMAX, Mbie: MBIE, Ucrl2: UCRL2, RMaxBySSR: RMAX, MbieEbBySSR: MBIE}
 
 
 def rule_of(options):
@@ -213,11 +242,46 @@ def _widths(rule, setting, scale, states, actions, n, t):
     return 0.0, 0.0
 
 
+@njit(error_model="numpy", cache=True)
+def _apply_counts(
+    rule, setting, scale, mdp, plan, i, estimate, count, samples, total, payoff, radius, known,
+    unknown, least, mass,
+):  # fmt: skip
+    """Let the plan follow counts that were read off anew after a sample of pair i.
+
+    Any count may have changed. True where that calls for better actions to be looked for.
+    """
+    gamma, states, width = setting[GAMMA], len(mdp.n_slots), len(mdp.slots)
+    replan = rule == MBIE
+    for j in range(states * width):
+        if rule == RMAX and known[j]:
+            continue  # for good, and its model stays as it is
+        enough = estimate[j] >= least * (1.0 - ROUNDING)
+        changed = enough != known[j]
+        known[j] = enough
+        if enough:
+            extra, _ = _widths(rule, setting, scale, states, width, estimate[j], 0.0)
+            payoff[j] = total[j] / samples[j] + extra
+        replan = replan or changed
+        s, slot = j // width, j % width
+        if plan.policy[s] == slot and (changed or j == i):
+            _follow(mdp, plan, gamma, s, slot, count, samples, payoff, radius, known, unknown, mass)
+    if rule == MBIE:
+        for s in range(states):
+            j = s * width + plan.policy[s]
+            plan.reward[s] = payoff[j] if known[j] else unknown
+        evaluate(plan, gamma)
+    return replan
+
+
 @runs_with(RMax)
 @runs_with(Mbie)
 @runs_with(Ucrl2)
+@runs_with(RMaxBySSR)
+@runs_with(MbieEbBySSR)
 def _run(mdp, options, setting, steps, stream, trace):
     rule, scale, largest = rule_of(options), options.spread, options.largest
+    reading = reading_of(options)
     states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     gamma = setting[GAMMA]
     unknown = max(largest, 0.0) / (1.0 - gamma)
@@ -234,6 +298,7 @@ def _run(mdp, options, setting, steps, stream, trace):
     )
     known = np.zeros(pairs, dtype=np.bool_)
     new_samples = np.zeros(pairs)  # UCRL2: samples of the current epoch
+    ssr = new_ssr_counts(mdp, reading)
     s = reset(mdp, stream)
     age = 0
     result = 0.0
@@ -243,9 +308,22 @@ def _run(mdp, options, setting, steps, stream, trace):
         reward = mdp.reward[cell]
         result += reward
         i = s * width + slot
-        record(trace, t, s, slot, reward, math.nan, plan.q[s, slot])
+        norm = math.nan
+        if reading != TRUE:
+            norm = count_outcome(ssr, mdp, reading, setting[GAMMA_SSR], s, i, cell)
+        record(trace, t, s, slot, reward, norm, plan.q[s, slot])
         replan = False
-        if rule == UCRL2:
+        if reading != TRUE:
+            # Any pair's count may change, not only that of the pair just tried.
+            if rule == MBIE or not known[i]:
+                samples[i] += 1.0
+                count[cell] += 1.0
+                total[i] += reward
+            replan = _apply_counts(
+                rule, setting, scale, mdp, plan, i, ssr.estimate, count, samples, total, payoff,
+                radius, known, unknown, least, mass,
+            )  # fmt: skip
+        elif rule == UCRL2:
             # Counts move at once, the mdp only when a pair's samples have doubled.
             new_samples[i] += 1.0
             count[cell] += 1.0
