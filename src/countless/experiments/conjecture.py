@@ -252,7 +252,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
 
 
 def _verdicts(compared: Sequence[Compared]) -> Table:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for source in dict.fromkeys(one.source for one in compared):
         for agent, label in AGENTS.items():
             these = [one for one in compared if (one.source, one.agent) == (source, agent)]
