@@ -30,6 +30,7 @@ exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
 EXPERIMENTS = (
     "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps",
+    "norm-exponents", "default-representation",
     "table3", "table4", "ablations", "deepsea", "figure2-deep", "tabular", "deep",
 )  # fmt: skip
 
