@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from countless.agents.tabular import fields
 from countless.agents.tabular.agent import OWN_SWEEP, TSE_ET_AL, Grid, Preset
 from countless.agents.tabular.sarsa_agent import SarsaAgent
 from countless.core.parameters import choice, real
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from countless.agents.tabular.task import BoundKernel, Task
 
 SEEN = ("scaled", "none")
@@ -89,6 +89,8 @@ class SarsaDR(SarsaAgent):
 
     def _scaled(self, task: Task) -> NDArray[np.float64]:
         """The rewards that Z sees, by outcome: 0 for the largest, -1 for the range below it."""
+        import numpy as np
+
         from countless.agents.tabular.task import reward_scale
 
         reward = task.arrays.reward
