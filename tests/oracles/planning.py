@@ -68,6 +68,54 @@ class World:
             self.age, self.state = 0, self.begin()
 
 
+class Counter:
+    """n(s, a) as an agent sees it: counted, or read off the norms of the substochastic SR.
+
+    The SSR by its definition, one direct solve: a node per state and one per pair, which is left for
+    states and never entered.
+    """
+
+    def __init__(self, agent, world):
+        self.reading = getattr(agent, "counts", "true")
+        self.gamma = getattr(agent, "gamma_ssr", math.nan)
+        states, width = world.total.shape
+        self.pair = {(s, a): states + s * width + a for s in range(states) for a in range(width)}
+        self.moves = np.zeros((states + states * width,) * 2)
+        self.norms = np.ones(states + states * width)
+
+    def observe(self, s, slot, s_next):
+        """The norm of the pair just tried."""
+        if self.reading == "true":
+            return math.nan
+        self.moves[s, s_next] += 1
+        self.moves[self.pair[s, slot], s_next] += 1
+        self.norms = substochastic_sr(self.moves, self.gamma).sum(axis=1)
+        return self.norms[self.pair[s, slot]]
+
+    def read(self, counted):
+        if self.reading == "true":
+            return counted
+        return np.array(
+            [[self.count(s, a) for a in range(counted.shape[1])] for s in range(len(counted))]
+        )
+
+    def count(self, s, a):
+        gamma, row = self.gamma, self.moves[self.pair[s, a]]
+        norm = self.norms[self.pair[s, a]]
+        if not row.any():
+            return 0.0
+        if self.reading == "ssr":
+            gap = 1 + gamma - norm
+            return gamma / gap - 1 if gap > 0 else math.inf
+        if self.reading == "ssr-low":
+            return max(gamma / (1 / (1 - gamma) - norm) - 1, 0.0)
+        share = (norm - 1) / (gamma * (row @ self.norms) / row.sum())
+        return share / (1 - share)
+
+    def enough(self, n, least):
+        return n >= least * (1.0 if self.reading == "true" else 1 - 1e-6)
+
+
 def ties(values, tolerance, u):
     """The slot that u picks among those within `tolerance` of the best."""
     best = [j for j, value in enumerate(values) if value >= max(values) - tolerance]
@@ -109,28 +157,32 @@ def optimistic_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[
     a = getattr(agent, "a", getattr(agent, "c", 0.0))
     b = getattr(agent, "b", 0.0)
     tolerance, trace = 1e-9 * max(top, scale), []
+    counter, known = Counter(agent, world), np.zeros(world.total.shape, dtype=bool)
     for _ in range(steps):
-        n = world.n
+        n = counter.read(world.n)
+        known = counter.enough(n, least) | (known & (agent.name == "rmax"))
 
-        def backup(s, slot, v, n=n):
-            m = n[s, slot]
-            if m < least:
+        def backup(s, slot, v, n=n, known=known):
+            if not known[s, slot]:
                 return top
+            m = world.n[s, slot]
             # An ended episode is one more place to come from, worth nothing; mass goes to states.
             p = np.append(world.count[s, slot], world.ended[s, slot]) / m
             if b > 0:
                 future = best_in_ball(p, np.append(v, 0.0), b / math.sqrt(m), len(v))
             else:
                 future = float(p[:-1] @ v)
-            return world.total[s, slot] / m + a * scale / math.sqrt(m) + gamma * future
+            bonus = a * scale / math.sqrt(n[s, slot]) if a else 0.0
+            return world.total[s, slot] / m + bonus + gamma * future
 
         q = value_iteration(backup, world.slots, gamma, top + scale)
         s = world.state
         slot = ties(q[s], tolerance, world.draw())
         s_next, reward, ends = world.outcome(slot)
-        if agent.name != "rmax" or n[s, slot] < least:
+        norm = counter.observe(s, slot, s_next)
+        if agent.name != "rmax" or not known[s, slot]:
             world.learn(slot, s_next, reward, ends)
-        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
+        trace.append(Step(s, slot, reward, norm, q[s][slot]))
         world.move(s_next, ends)
     return trace
 
@@ -186,11 +238,13 @@ def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
     gamma, states = agent.gamma, mdp.n_states
     top = reward_scale(mdp, agent.name)[0] / (1 - gamma)
     trace = []
+    counter, reached = Counter(agent, world), np.zeros(world.total.shape, dtype=bool)
     for _ in range(steps):
         n = world.n
+        reached = reached | counter.enough(counter.read(n), agent.m)
 
-        def known(s, slot, n=n):
-            return n[s, slot] >= agent.m
+        def known(s, slot, reached=reached):
+            return reached[s, slot]
 
         def future(s, slot, v, n=n):
             return float(world.count[s, slot] @ v) / n[s, slot]
@@ -220,10 +274,11 @@ def e3_run(agent, mdp: MDP, *, run: int, steps: int, seed: int) -> list[Step]:
         exploring = escape > agent.threshold + 1e-9
         slot = ties(q_explore[s], 1e-9, u) if exploring else ties(q_exploit[s], 1e-9 * top, u)
         s_next, reward, ends = world.outcome(slot)
+        norm = counter.observe(s, slot, s_next)
         if not known(s, slot):
             world.learn(slot, s_next, reward, ends)
         q = q_explore if exploring else q_exploit
-        trace.append(Step(s, slot, reward, math.nan, q[s][slot]))
+        trace.append(Step(s, slot, reward, norm, q[s][slot]))
         world.move(s_next, ends)
     return trace
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agent import RNGS, TabularAgent, describe, kernel_case, resolve
+from countless.agents.tabular.agent import RNGS, TabularAgent, describe, identity_of, kernel_case, resolve
 from countless.agents.tabular.simulate import Curves, compile_kernels, prepare_kernel, simulate
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
@@ -111,7 +111,7 @@ class TabularJob:
             "rng": self.rng,
             "runs": self.runs,
             "steps": self.steps,
-            "settings": self.configs,
+            "settings": [identity_of(agent) for agent in self.settings],
             **({} if self.marks == EVEN else {"marks": self.marks}),
         }
 

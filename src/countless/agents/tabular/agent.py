@@ -65,6 +65,11 @@ class TabularAgent(ABC):
     presets: ClassVar[tuple[Preset, ...]] = ()
     grid: ClassVar[Grid | None] = None
     bits: ClassVar[int] = 1
+    # Parameters that came after the first stores of runs: at their defaults they change nothing, and
+    # the ids of jobs must not change with them.
+    later: ClassVar[tuple[str, ...]] = ()
+    # Parameters that choose no random stream: runs that differ only in these see the same draws.
+    paired: ClassVar[tuple[str, ...]] = ()
     replays_released_draws: ClassVar[bool] = False  # whether rng="authors" is possible
 
     def __post_init__(self) -> None:
@@ -87,6 +92,16 @@ AnyAgent = TypeVar("AnyAgent", bound=TabularAgent)
 def describe(agent: TabularAgent) -> dict[str, float | str | bool | None]:
     """The agent's parameters as plain data; an infinite norm becomes the word "inf"."""
     return {key: "inf" if value == math.inf else value for key, value in asdict(agent).items()}
+
+
+def identity_of(agent: TabularAgent) -> dict[str, float | str | bool | None]:
+    """What decides the bits: `describe` without later parameters that are at their defaults."""
+    defaults = {item.name: default_of(item) for item in fields(agent)}
+    return {
+        key: value
+        for key, value in describe(agent).items()
+        if key not in agent.later or value != defaults[key]
+    }
 
 
 def kernel_case(agent: TabularAgent) -> tuple[Any, ...]:

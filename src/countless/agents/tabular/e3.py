@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset, TabularAgent
+from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset
+from countless.agents.tabular.counted import CountedAgent
 from countless.core.parameters import choice, real
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class E3(TabularAgent):
+class E3(CountedAgent):
     """E3: explore while an unknown pair is likely enough within reach, else exploit."""
 
     name: ClassVar[str] = "e3"
@@ -38,6 +39,8 @@ class E3(TabularAgent):
     )
     horizon: float = real(20.0, "steps of the horizon of `escape`", "[1, inf)")
     gamma: float = fields.gamma()
+    counts: str = fields.counts()
+    gamma_ssr: float = fields.gamma_ssr()
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
@@ -45,8 +48,10 @@ class E3(TabularAgent):
         from countless.agents.tabular.planners import planner_kernel
         from countless.agents.tabular.task import columns, reward_scale
 
-        settings = columns(agents, "gamma", "m", "threshold", "horizon")
+        settings = columns(agents, "gamma", "m", "threshold", "horizon", "gamma_ssr")
         if agents[0].escape == "discounted":
             settings[:, e3.HORIZON] = 0.0
         spread, _ = reward_scale(task.mdp, cls.name)
-        return planner_kernel(cls.name, task, settings, e3.Options(spread))
+        reading = agents[0].reading
+        options = e3.OptionsBySSR(spread, reading) if reading else e3.Options(spread)
+        return planner_kernel(cls.name, task, settings, options)

@@ -6,6 +6,7 @@ from typing import Any
 
 from countless.core.parameters import choice, real, scaled
 
+COUNTS = ("true", "ssr", "ssr-low", "ssr-exact")
 UPDATES = ("resampled", "executed")
 TIME_LIMITS = ("terminal", "truncation")
 
@@ -17,6 +18,15 @@ def alpha(default: float) -> Any:
 def beta(share: float) -> Any:
     """The scale of a bonus; its default is a share of the environment's range of rewards."""
     return scaled(share, "scale of the exploration bonus", "[0, inf)")
+
+
+def counts() -> Any:
+    return choice(
+        "true",
+        "where the number of visits comes from: counting, or the norm of the substochastic SR, by "
+        "Theorem 1's upper bound (ssr), its lower bound (ssr-low), or its exact equation (ssr-exact)",
+        COUNTS,
+    )
 
 
 def epsilon(default: float, interval: str = "[0, 1]") -> Any:
@@ -33,6 +43,13 @@ def gamma() -> Any:
 
 def gamma_sr() -> Any:
     return real(0.95, "discount of the successor representation", "[0, 1)")
+
+
+def gamma_ssr() -> Any:
+    """Below a millionth the norm, a number near 1, has too few digits left for the count."""
+    return real(
+        0.01, "discount of the substochastic SR whose norm is read (`counts`)", "[1e-06, 1)"
+    )
 
 
 def initial_value() -> Any:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset, TabularAgent
+from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset
+from countless.agents.tabular.counted import CountedAgent
 from countless.core.parameters import real
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MbieEb(TabularAgent):
+class MbieEb(CountedAgent):
     """MBIE-EB: a bonus of C·Rmax/√n(s, a)."""
 
     name: ClassVar[str] = "mbie-eb"
@@ -27,10 +28,12 @@ class MbieEb(TabularAgent):
 
     c: float = real(0.4, "scale of the bonus, in units of the largest reward", "[0, inf)")
     gamma: float = fields.gamma()
+    counts: str = fields.counts()
+    gamma_ssr: float = fields.gamma_ssr()
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         from countless.agents.tabular.kernels import optimism
-        from countless.agents.tabular.optimistic import optimistic_kernel
+        from countless.agents.tabular.optimistic import counted_kernel
 
-        return optimistic_kernel(agents, task, optimism.Mbie, "c")
+        return counted_kernel(agents, task, optimism.Mbie, optimism.MbieEbBySSR, "c")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from countless.agents.tabular.agent import TabularAgent
+from countless.agents.tabular.counted import CountedAgent
 from countless.agents.tabular.kernels import optimism
 from countless.agents.tabular.planners import planner_kernel
 from countless.agents.tabular.task import BoundKernel, Task, columns, reward_scale
@@ -20,6 +22,7 @@ COLUMNS = {
     "c": optimism.A,
     "b": optimism.B,
     "delta": optimism.DELTA,
+    "gamma_ssr": optimism.GAMMA_SSR,
 }
 
 
@@ -36,3 +39,16 @@ def optimistic_kernel(
     name = agents[0].name
     spread, largest = reward_scale(task.mdp, name)
     return planner_kernel(name, task, settings, model(spread, largest))
+
+
+def counted_kernel(
+    agents: Sequence[CountedAgent],
+    task: Task,
+    model: Callable[[float, float], Any],
+    model_by_ssr: Callable[..., Any],
+    *parameters: str,
+) -> BoundKernel:
+    """The same for agents whose counts may be read off the norms of the substochastic SR."""
+    if reading := agents[0].reading:
+        model, parameters = partial(model_by_ssr, reading=reading), (*parameters, "gamma_ssr")
+    return optimistic_kernel(agents, task, model, *parameters)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from countless.agents.tabular import fields
-from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset, TabularAgent
+from countless.agents.tabular.agent import OWN_SWEEP, STREHL_LITTMAN, Grid, Preset
+from countless.agents.tabular.counted import CountedAgent
 
 if TYPE_CHECKING:
     from countless.agents.tabular.task import BoundKernel, Task
 
 
 @dataclass(frozen=True)
-class RMax(TabularAgent):
+class RMax(CountedAgent):
     """R-Max: a pair tried fewer than m times is worth the most there can be."""
 
     name: ClassVar[str] = "rmax"
@@ -28,10 +29,12 @@ class RMax(TabularAgent):
 
     m: float = fields.known_after(16.0)
     gamma: float = fields.gamma()
+    counts: str = fields.counts()
+    gamma_ssr: float = fields.gamma_ssr()
 
     @classmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:
         from countless.agents.tabular.kernels import optimism
-        from countless.agents.tabular.optimistic import optimistic_kernel
+        from countless.agents.tabular.optimistic import counted_kernel
 
-        return optimistic_kernel(agents, task, optimism.RMax, "m")
+        return counted_kernel(agents, task, optimism.RMax, optimism.RMaxBySSR, "m")

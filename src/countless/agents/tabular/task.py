@@ -71,6 +71,8 @@ def configuration_key(agent: TabularAgent, mdp: MDP) -> tuple[int, int]:
     }
     content: dict[str, Any] = {"agent": agent.name, "mdp": mdp.fingerprint, **describe(agent)}
     content |= switches
+    for name in agent.paired:
+        del content[name]
     if content.get("initial_value") == 0.0:
         del content["initial_value"]  # as the published settings start: their streams stay
     return stream_key(content)

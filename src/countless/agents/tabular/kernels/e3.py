@@ -26,15 +26,29 @@ from countless.agents.tabular.kernels.planning import (
     set_row,
 )
 from countless.agents.tabular.kernels.run_loop import record, runs_with
+from countless.agents.tabular.kernels.ssr_counts import (
+    ROUNDING,
+    TRUE,
+    count_outcome,
+    new_ssr_counts,
+    reading_of,
+)
 
 # Columns of the table of settings.
-GAMMA, M, THRESHOLD, HORIZON = 0, 1, 2, 3
+GAMMA, M, THRESHOLD, HORIZON, GAMMA_SSR = 0, 1, 2, 3, 4
 
 
 class Options(NamedTuple):
     """What the settings of one kernel call share."""
 
     spread: float  # of the rewards
+
+
+class OptionsBySSR(NamedTuple):
+    """The same, with counts that are read off the norms of the SSR."""
+
+    spread: float
+    reading: int
 
 
 class Problem(NamedTuple):
@@ -80,6 +94,19 @@ _improve = policy_improvement(_backup, _follow)
 
 
 @njit(error_model="numpy", cache=True)
+def _know(mdp, exploit, explore, rewards, unknown, i):
+    """Pair i is known from now on, in both plans."""
+    counts, width = rewards.counts, len(mdp.slots)
+    rewards.known[i] = True
+    rewards.payoff[i] = counts.reward[i] / counts.pair[i]
+    s, slot = i // width, i % width
+    if exploit.policy[s] == slot:
+        _follow(mdp, exploit, rewards, s, slot)
+    if explore.policy[s] == slot:
+        _follow(mdp, explore, unknown, s, slot)
+
+
+@njit(error_model="numpy", cache=True)
 def _escape(mdp, plan, counts, known, horizon, reach, before):
     """reach(s): the chance that the explore policy tries an unknown pair within `horizon` steps."""
     width, depth = len(mdp.slots), len(mdp.outcomes)
@@ -98,6 +125,7 @@ def _escape(mdp, plan, counts, known, horizon, reach, before):
 
 
 @runs_with(Options)
+@runs_with(OptionsBySSR)
 def _run(mdp, options, setting, steps, stream, trace):
     states, width = len(mdp.n_slots), len(mdp.slots)
     gamma, m, threshold = setting[GAMMA], setting[M], setting[THRESHOLD]
@@ -108,6 +136,8 @@ def _run(mdp, options, setting, steps, stream, trace):
     unknown = Problem(counts, known, np.zeros(states * width), 1.0, gamma)
     exploit, explore = new_plan(states, width, 0.0), new_plan(states, width, 1.0)
     reach, before = np.ones(states), np.zeros(states)
+    reading = reading_of(options)
+    ssr = new_ssr_counts(mdp, reading)
     s = reset(mdp, stream)
     age = 0
     result = 0.0
@@ -124,22 +154,28 @@ def _run(mdp, options, setting, steps, stream, trace):
         reward = mdp.reward[cell]
         result += reward
         value = explore.q[s, slot] if exploring else exploit.q[s, slot]
-        record(trace, t, s, slot, reward, math.nan, value)
         i = s * width + slot
+        norm = math.nan
+        if reading != TRUE:
+            norm = count_outcome(ssr, mdp, reading, setting[GAMMA_SSR], s, i, cell)
+        record(trace, t, s, slot, reward, norm, value)
         if not known[i]:
             count_sample(counts, i, cell, reward)
-            if counts.pair[i] >= m:
-                known[i] = True
-                rewards.payoff[i] = counts.reward[i] / counts.pair[i]
-                if exploit.policy[s] == slot:
-                    _follow(mdp, exploit, rewards, s, slot)
-                if explore.policy[s] == slot:
-                    _follow(mdp, explore, unknown, s, slot)
-                if not (
-                    _improve(mdp, exploit, rewards, coarse)
-                    and _improve(mdp, explore, unknown, fine)
-                ):
-                    return result, False
-                _escape(mdp, explore, counts, known, horizon, reach, before)
+        replan = False
+        if reading == TRUE:
+            if not known[i] and counts.pair[i] >= m:
+                replan = True
+                _know(mdp, exploit, explore, rewards, unknown, i)
+        else:  # a new norm may change any count that is read off
+            for j in range(states * width):
+                if not known[j] and ssr.estimate[j] >= m * (1.0 - ROUNDING):
+                    replan = True
+                    _know(mdp, exploit, explore, rewards, unknown, j)
+        if replan:
+            if not (
+                _improve(mdp, exploit, rewards, coarse) and _improve(mdp, explore, unknown, fine)
+            ):
+                return result, False
+            _escape(mdp, explore, counts, known, horizon, reach, before)
         s, age = advance(mdp, cell, age, stream)
     return result, True

@@ -17,11 +17,24 @@ from numba import njit
 from numba.extending import overload
 
 from countless.agents.tabular.kernels.environment import advance, reset, sample_outcome, uniform
-from countless.agents.tabular.kernels.planning import MOST_PASSES, new_plan, pick_best, set_row
+from countless.agents.tabular.kernels.planning import (
+    MOST_PASSES,
+    evaluate,
+    new_plan,
+    pick_best,
+    set_row,
+)
 from countless.agents.tabular.kernels.run_loop import record, runs_with
+from countless.agents.tabular.kernels.ssr_counts import (
+    ROUNDING,
+    TRUE,
+    count_outcome,
+    new_ssr_counts,
+    reading_of,
+)
 
 # Columns of the table of settings.
-GAMMA, M, A, B, DELTA = 0, 1, 2, 3, 4
+GAMMA, M, A, B, DELTA, GAMMA_SSR = 0, 1, 2, 3, 4, 5
 # Which rule gives bonus and radius.
 RMAX, MBIE, UCRL2 = 0, 1, 2
 
@@ -47,7 +60,23 @@ class Ucrl2(NamedTuple):
     largest: float
 
 
-RULES = {RMax: RMAX, Mbie: MBIE, Ucrl2: UCRL2}
+class RMaxBySSR(NamedTuple):
+    """R-Max whose counts are read off the norms of the SSR."""
+
+    spread: float
+    largest: float
+    reading: int
+
+
+class MbieEbBySSR(NamedTuple):
+    """The same of MBIE-EB."""
+
+    spread: float
+    largest: float
+    reading: int
+
+
+RULES = {RMax: RMAX, Mbie: MBIE, Ucrl2: UCRL2, RMaxBySSR: RMAX, MbieEbBySSR: MBIE}
 
 
 def rule_of(options):
@@ -216,8 +245,11 @@ def _widths(rule, setting, scale, states, actions, n, t):
 @runs_with(RMax)
 @runs_with(Mbie)
 @runs_with(Ucrl2)
+@runs_with(RMaxBySSR)
+@runs_with(MbieEbBySSR)
 def _run(mdp, options, setting, steps, stream, trace):
     rule, scale, largest = rule_of(options), options.spread, options.largest
+    reading = reading_of(options)
     states, width, depth = len(mdp.n_slots), len(mdp.slots), len(mdp.outcomes)
     gamma = setting[GAMMA]
     unknown = max(largest, 0.0) / (1.0 - gamma)
@@ -234,6 +266,7 @@ def _run(mdp, options, setting, steps, stream, trace):
     )
     known = np.zeros(pairs, dtype=np.bool_)
     new_samples = np.zeros(pairs)  # UCRL2: samples of the current epoch
+    ssr = new_ssr_counts(mdp, reading)
     s = reset(mdp, stream)
     age = 0
     result = 0.0
@@ -243,9 +276,40 @@ def _run(mdp, options, setting, steps, stream, trace):
         reward = mdp.reward[cell]
         result += reward
         i = s * width + slot
-        record(trace, t, s, slot, reward, math.nan, plan.q[s, slot])
+        norm = math.nan
+        if reading != TRUE:
+            norm = count_outcome(ssr, mdp, reading, setting[GAMMA_SSR], s, i, cell)
+        record(trace, t, s, slot, reward, norm, plan.q[s, slot])
         replan = False
-        if rule == UCRL2:
+        if reading != TRUE:
+            # Any pair's count may change, not only that of the pair just tried.
+            if rule == MBIE or not known[i]:
+                samples[i] += 1.0
+                count[cell] += 1.0
+                total[i] += reward
+            replan = rule == MBIE
+            for j in range(pairs):
+                was_known = known[j]
+                known[j] = ssr.estimate[j] >= least * (1.0 - ROUNDING)
+                if rule == RMAX and was_known:
+                    known[j] = True  # for good, and its model stays as it is
+                    continue
+                if known[j]:
+                    extra, _ = _widths(rule, setting, scale, states, width, ssr.estimate[j], t + 1.0)
+                    payoff[j] = total[j] / samples[j] + extra
+                changed = known[j] != was_known
+                replan = replan or changed
+                if plan.policy[j // width] == j % width and (changed or j == i):
+                    _follow(
+                        mdp, plan, gamma, j // width, j % width, count, samples, payoff, radius,
+                        known, unknown, mass,
+                    )  # fmt: skip
+            if rule == MBIE:
+                for j in range(states):
+                    followed = j * width + plan.policy[j]
+                    plan.reward[j] = payoff[followed] if known[followed] else unknown
+                evaluate(plan, gamma)
+        elif rule == UCRL2:
             # Counts move at once, the mdp only when a pair's samples have doubled.
             new_samples[i] += 1.0
             count[cell] += 1.0
