@@ -5,6 +5,7 @@ from __future__ import annotations
 from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
+    conjecture,
     deepsea,
     default_representation,
     figure2,
@@ -36,6 +37,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         default_representation.EXPERIMENT,
         regret.EXPERIMENT,
         leaderboard.EXPERIMENT,
+        conjecture.EXPERIMENT,
         atari_table.TABLE_3,
         atari_table.TABLE_4,
         atari_table.ABLATIONS,

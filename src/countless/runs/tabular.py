@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.agents.tabular.agent import RNGS, TabularAgent, describe, identity_of, kernel_case, resolve
+from countless.agents.tabular.agent import (
+    RNGS,
+    TabularAgent,
+    describe,
+    identity_of,
+    kernel_case,
+    resolve,
+)
 from countless.agents.tabular.simulate import Curves, compile_kernels, prepare_kernel, simulate
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count

@@ -242,6 +242,38 @@ def _widths(rule, setting, scale, states, actions, n, t):
     return 0.0, 0.0
 
 
+@njit(error_model="numpy", cache=True)
+def _apply_counts(
+    rule, setting, scale, mdp, plan, i, estimate, count, samples, total, payoff, radius, known,
+    unknown, least, mass,
+):  # fmt: skip
+    """Let the plan follow counts that were read off anew after a sample of pair i.
+
+    Any count may have changed. True where that calls for better actions to be looked for.
+    """
+    gamma, states, width = setting[GAMMA], len(mdp.n_slots), len(mdp.slots)
+    replan = rule == MBIE
+    for j in range(states * width):
+        if rule == RMAX and known[j]:
+            continue  # for good, and its model stays as it is
+        enough = estimate[j] >= least * (1.0 - ROUNDING)
+        changed = enough != known[j]
+        known[j] = enough
+        if enough:
+            extra, _ = _widths(rule, setting, scale, states, width, estimate[j], 0.0)
+            payoff[j] = total[j] / samples[j] + extra
+        replan = replan or changed
+        s, slot = j // width, j % width
+        if plan.policy[s] == slot and (changed or j == i):
+            _follow(mdp, plan, gamma, s, slot, count, samples, payoff, radius, known, unknown, mass)
+    if rule == MBIE:
+        for s in range(states):
+            j = s * width + plan.policy[s]
+            plan.reward[s] = payoff[j] if known[j] else unknown
+        evaluate(plan, gamma)
+    return replan
+
+
 @runs_with(RMax)
 @runs_with(Mbie)
 @runs_with(Ucrl2)
@@ -287,28 +319,10 @@ def _run(mdp, options, setting, steps, stream, trace):
                 samples[i] += 1.0
                 count[cell] += 1.0
                 total[i] += reward
-            replan = rule == MBIE
-            for j in range(pairs):
-                was_known = known[j]
-                known[j] = ssr.estimate[j] >= least * (1.0 - ROUNDING)
-                if rule == RMAX and was_known:
-                    known[j] = True  # for good, and its model stays as it is
-                    continue
-                if known[j]:
-                    extra, _ = _widths(rule, setting, scale, states, width, ssr.estimate[j], t + 1.0)
-                    payoff[j] = total[j] / samples[j] + extra
-                changed = known[j] != was_known
-                replan = replan or changed
-                if plan.policy[j // width] == j % width and (changed or j == i):
-                    _follow(
-                        mdp, plan, gamma, j // width, j % width, count, samples, payoff, radius,
-                        known, unknown, mass,
-                    )  # fmt: skip
-            if rule == MBIE:
-                for j in range(states):
-                    followed = j * width + plan.policy[j]
-                    plan.reward[j] = payoff[followed] if known[followed] else unknown
-                evaluate(plan, gamma)
+            replan = _apply_counts(
+                rule, setting, scale, mdp, plan, i, ssr.estimate, count, samples, total, payoff,
+                radius, known, unknown, least, mass,
+            )  # fmt: skip
         elif rule == UCRL2:
             # Counts move at once, the mdp only when a pair's samples have doubled.
             new_samples[i] += 1.0

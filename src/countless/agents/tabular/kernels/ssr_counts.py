@@ -48,7 +48,7 @@ def reading_of(options):
     return getattr(options, "reading", TRUE)
 
 
-@overload(reading_of, inline="always")
+@overload(reading_of)
 def _choose_reading(options):
     if "reading" in options.fields:
         return lambda options: options.reading
