@@ -13,6 +13,7 @@ from countless.core.errors import BadInput, CountlessError
 from countless.envs.catalog import DOMAINS, make_mdp
 from countless.envs.solve import optimal_gain
 from countless.experiments import (
+    conjecture,
     experiment,
     figure2,
     leaderboard,
@@ -61,6 +62,8 @@ def results(tmp_path_factory):
         patch.setattr(leaderboard, "MOST_PLANNED", 3)
         patch.setattr(leaderboard, "default_steps", lambda mdp: 40)
         leaderboard.settings.cache_clear()
+        patch.setattr(conjecture, "default_steps", lambda mdp: 200)
+        patch.setattr(conjecture, "environments", lambda: ("riverswim", "sixarms", "deepsea-3"))
         for item in TABULAR:
             run(item, PLAN, folder, LocalEngine())
         yield folder
@@ -262,6 +265,54 @@ def test_bonuses_of_the_leaderboard_are_in_units_of_the_rewards():
     assert leaderboard.made("sarsa-sr", {}, make_mdp("riverswim")).beta is None  # no preset
 
 
+def test_conjecture_against_true_counts(results):
+    verdicts, river, _, deep = section(results, "conjecture").tables
+    exact = [row for row in verdicts.rows if row[0] == conjecture.EXACT.label]
+    assert [row[1:] for row in exact] == [
+        (label, 2, 2, 0, 0, 0) for label in conjecture.AGENTS.values()
+    ]
+    assert len(river.rows) == 3 * (1 + len(conjecture.STUDIED))
+    assert len(deep.rows) == 3 * (1 + len(conjecture.EVERYWHERE))
+    rows = {row[:2]: row[2:] for row in river.rows}
+    for label in conjecture.AGENTS.values():
+        mean, minus, error, part, at_step = rows[label, "ssr, γ 0.3"]
+        assert minus.mean == pytest.approx(mean.mean - rows[label, "true"][0].mean)
+        assert error > rows[label, "ssr, γ 0.001"][2]
+        assert part == 1.0
+        assert 1 <= at_step <= 200
+        assert rows[label, conjecture.EXACT.label][3:] == (0.0, None)
+
+
+def test_conjecture_measures_what_the_runs_did(results):
+    """Errors and partings by hand, from the traces of both runs and the norm's own formula."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conjecture, "default_steps", lambda mdp: 200)
+        source = conjecture.Source("ssr", 0.1)
+        ours = conjecture.agent_job("mbie-eb", "riverswim", source, PLAN)
+        theirs = conjecture.agent_job("mbie-eb", "riverswim", conjecture.TRUE, PLAN)
+        job = conjecture.error_job("mbie-eb", "riverswim", source, PLAN)
+        table = Records(Store(results))[job].records
+    run = table["run"].to_numpy() == 1
+    step, error = table["step"].to_numpy()[run], table["error"].to_numpy()[run]
+    mine, other = (
+        trace_runs(one.settings[0], one.mdp, runs=1, steps=200, seed=3, first_run=1)[0]
+        for one in (ours, theirs)
+    )
+    first = next(t for t in range(200) if tuple(mine[t, :2]) != tuple(other[t, :2]))
+    assert set(table["parted_at"].to_numpy()[run]) == {first + 1}
+    seen, errors = {}, []
+    for row in mine:
+        pair = tuple(row[:2])
+        n = seen[pair] = seen.get(pair, 0) + 1
+        gap = 1.1 - row[NORM]
+        read = 0.1 / gap - 1 if gap > 0 else np.inf
+        errors.append(1 - min(read, n) / max(read, n))
+    assert step[0] == 10
+    assert step[-1] == 200
+    for low, high, mean in zip([0, *step[:-1]], step, error, strict=True):
+        assert mean == pytest.approx(np.mean(errors[low:high]))
+
+
 def test_theorem1_breaks_no_bound(results):
     shown = section(results, "theorem1")
     assert all(row[2:4] == (0, 0) for row in shown.tables[0].rows)
@@ -367,7 +418,7 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == list(GROUPS["tabular"])  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 9
+    assert html.count("data:image/svg+xml") == 11
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html

@@ -48,7 +48,7 @@ def gamma_sr() -> Any:
 def gamma_ssr() -> Any:
     """Below a millionth the norm, a number near 1, has too few digits left for the count."""
     return real(
-        0.01, "discount of the substochastic SR whose norm is read (`counts`)", "[1e-06, 1)"
+        0.001, "discount of the substochastic SR whose norm is read (`counts`)", "[1e-06, 1)"
     )
 
 

@@ -250,6 +250,8 @@ def _apply_counts(
     """Let the plan follow counts that were read off anew after a sample of pair i.
 
     Any count may have changed. True where that calls for better actions to be looked for.
+    A function of its own on purpose: as part of `_run` the compiled loop lost writes to `payoff`,
+    which the plain twins in the tests bring to light.
     """
     gamma, states, width = setting[GAMMA], len(mdp.n_slots), len(mdp.slots)
     replan = rule == MBIE
