@@ -1,10 +1,11 @@
-"""Stable-Baselines3 on a sparse MiniGrid task, with and without a bonus.
+"""Stable-Baselines3 on a sparse MiniGrid task, without and with a bonus.
 
-    python examples/sb3_minigrid.py                     DQN, counts
-    python examples/sb3_minigrid.py --agent ppo --bonus rnd
-    python examples/sb3_minigrid.py --steps 4000        a shorter look
+    python examples/sb3_minigrid.py                          PPO, counts, a locked door
+    python examples/sb3_minigrid.py --bonus sr-norm
+    python examples/sb3_minigrid.py --agent dqn --env MiniGrid-Empty-8x8-v0 --steps 60000
+    python examples/sb3_minigrid.py --steps 4000             a shorter look
 
-The agent must cross a room of 14 x 14 cells to a goal that pays once, in at most 120 steps. The bonus
+By default the agent must find a key, open a door with it and walk to a goal that pays once. The bonus
 is added to what the agent learns from; what is printed is the reward of the task alone.
 """
 
@@ -17,7 +18,7 @@ import gymnasium
 import minigrid  # noqa: F401 (registers the ids)
 import numpy as np
 import torch
-from minigrid.wrappers import FullyObsWrapper, ImgObsWrapper
+from minigrid.wrappers import ImgObsWrapper
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.monitor import Monitor
@@ -25,62 +26,70 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from countless.adapters.sb3 import BonusCallback, BonusVecEnv
 
-ENV = "MiniGrid-Empty-16x16-v0"
-LIMIT = 120
-ENVS = 4
 
-
-def make_env() -> gymnasium.Env:
-    grid = ImgObsWrapper(FullyObsWrapper(gymnasium.make(ENV, max_episode_steps=LIMIT)))
-    return Monitor(gymnasium.wrappers.FlattenObservation(grid))
+def make_env(name: str) -> gymnasium.Env:
+    env = gymnasium.make(name)
+    if isinstance(env.observation_space, gymnasium.spaces.Dict):  # MiniGrid's cells, and a text
+        env = gymnasium.wrappers.FlattenObservation(ImgObsWrapper(env))
+    return Monitor(env)
 
 
 def make_agent(name: str, env: VecEnv, seed: int) -> BaseAlgorithm:
     if name == "ppo":
-        return PPO("MlpPolicy", env, n_steps=128, batch_size=128, ent_coef=0.01, seed=seed)
+        return PPO(
+            "MlpPolicy", env, n_steps=128, batch_size=256, n_epochs=4, ent_coef=0.01, seed=seed
+        )
     return DQN(
-        "MlpPolicy", env, learning_starts=500, train_freq=1, gradient_steps=1, buffer_size=20_000,
+        "MlpPolicy", env, learning_starts=1_000, train_freq=4, buffer_size=50_000,
         target_update_interval=500, learning_rate=1e-3, exploration_fraction=0.2,
         exploration_final_eps=0.05, seed=seed,
     )  # fmt: skip
 
 
-def train(agent: str, bonus: str | None, beta: float, steps: int, seed: int) -> tuple[float, int]:
-    """Mean reward of the last 50 episodes, and how many episodes found the goal at all."""
-    env: VecEnv = DummyVecEnv([make_env] * ENVS)
+def train(
+    agent: str, name: str, bonus: str | None, beta: float, scale: str, steps: int, seed: int
+) -> list[float]:
+    """The rewards of all episodes."""
+    env: VecEnv = DummyVecEnv([lambda: make_env(name)] * (8 if agent == "ppo" else 1))
     if bonus is not None:
-        env = BonusVecEnv(env, bonus, beta=beta)
+        env = BonusVecEnv(env, bonus, beta=beta, scale=scale)
     env.seed(seed)
     model = make_agent(agent, env, seed)
-    found: list[float] = []
+    rewards: list[float] = []
 
     class Episodes(BonusCallback):
         def _on_step(self) -> bool:
             for info in self.locals["infos"]:
                 if "episode" in info:
-                    found.append(info["episode"]["r"])
+                    rewards.append(info["episode"]["r"])
             return super()._on_step()
 
     model.learn(steps, callback=Episodes())
-    return float(np.mean(found[-50:] or [0.0])), int(np.count_nonzero(found))
+    return rewards
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--agent", choices=("dqn", "ppo"), default="dqn")
+    parser.add_argument("--env", default="MiniGrid-DoorKey-6x6-v0")
+    parser.add_argument("--agent", choices=("dqn", "ppo"), default="ppo")
     parser.add_argument("--bonus", default="counts")
     parser.add_argument("--beta", type=float, default=0.3)
-    parser.add_argument("--steps", type=int, default=16_000)
+    parser.add_argument("--scale", choices=("standardise", "std", "none"), default="standardise")
+    parser.add_argument("--steps", type=int, default=120_000)
     parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     torch.set_num_threads(1)
-    for bonus in (None, arguments.bonus):
+    for bonus in (None, given.bonus):
         began = time.perf_counter()
-        last, goals = train(arguments.agent, bonus, arguments.beta, arguments.steps, arguments.seed)
+        rewards = train(
+            given.agent, given.env, bonus, given.beta, given.scale, given.steps, given.seed
+        )
+        last = np.array(rewards[-100:] or [0.0])
         print(
-            f"{arguments.agent} {'with ' + bonus if bonus else 'without a bonus':>16}: mean reward "
-            f"of the last 50 episodes {last:.2f}, goal reached {goals} times "
-            f"({time.perf_counter() - began:.0f} s)"
+            f"{given.agent} {'with ' + bonus if bonus else 'without a bonus':>16}: mean reward of the "
+            f"last 100 episodes {last.mean():.2f}, of the last 20 {np.count_nonzero(last[-20:])} are "
+            f"rewarded ({time.perf_counter() - began:.0f} s)",
+            flush=True,
         )
 
 

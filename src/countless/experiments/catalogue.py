@@ -38,7 +38,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         default_representation.EXPERIMENT,
         regret.EXPERIMENT,
         leaderboard.EXPERIMENT,
-        conjecture.EXPERIMENT,
         atari_table.TABLE_3,
         atari_table.TABLE_4,
         atari_table.ABLATIONS,
