@@ -266,5 +266,5 @@ EXPERIMENT = Experiment(
     "tabular",
     jobs,
     render,
-    minutes=6.0,
+    minutes=4.0,
 )
