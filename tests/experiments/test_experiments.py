@@ -419,7 +419,7 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == NAMES  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 11
+    assert html.count("data:image/svg+xml") == 13
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html
