@@ -276,6 +276,14 @@ def test_help_names_every_experiment(capsys):
         (["run", "sarsa", "riverswim", "eta"], "unknown argument 'eta' of countless run; see"),
         (["run", "dqn", "deepsea-4", "--sr", "maybe"], ": --sr must be on or off, not 'maybe'"),
         (["run", "dqn", "deepsea-4", "--frames", "x"], ": --frames must be a whole number"),
+        (
+            ["run", "e3", "riverswim", "--counts", "ssr", "--gamma-ssr", "0.5"],
+            "--gamma-ssr must be below 0.5 for --counts ssr, not 0.5: Theorem 1's lower bound",
+        ),
+        (
+            ["run", "rmax", "riverswim", "--counts", "ssr", "--gamma-ssr", "1e-9"],
+            "--gamma-ssr must lie in [1e-06, 1), not 1e-09",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monkeypatch):
@@ -287,6 +295,16 @@ def test_bad_input_is_one_line_and_exit_2(capsys, argv, message, tmp_path, monke
     assert err.startswith("countless: ")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_counts_that_the_norm_overstates_are_told(capsys, tmp_path):
+    words = ["run", "rmax", "riverswim", "--counts", "ssr", "--runs", "2", "--steps", "10"]
+    place = ["--out", str(tmp_path)]
+    code, out, err = call(capsys, *words, "--gamma-ssr", "0.05", "--json", *place)
+    assert code == 0
+    assert json.loads(out)
+    assert "countless: --gamma-ssr 0.05 is above 1/m² = 0.003906: the norm overstates" in err
+    assert "overstates" not in call(capsys, *words, *place)[2]
 
 
 def test_a_folder_that_cannot_be_written(capsys, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,12 +22,16 @@ from countless.runs.run import jobs_of
 def command(arguments: argparse.Namespace) -> None:
     parameters = given_parameters(arguments)
     jobs = jobs_of(arguments.agent, arguments.env, budget_of(arguments), parameters)
+    tabular = agent_entry(arguments.agent).engine == "tabular"
+    if tabular:
+        choice = choose_parameters(arguments.agent, as_mdp(arguments.env), parameters)
+        if choice.agent.caution:
+            print(f"countless: {choice.agent.caution}", file=sys.stderr)
     result = execute_patiently(jobs, arguments)
     if arguments.json:
         print_json(result.to_json())
-    elif agent_entry(arguments.agent).engine == "tabular":
-        sources = choose_parameters(arguments.agent, as_mdp(arguments.env), parameters).sources
-        print_table(tabular_table(result.group, sources))
+    elif tabular:
+        print_table(tabular_table(result.group, choice.sources))
     else:
         print_table(deep_table(result))
 

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countless.agents.catalogue import make_agent
-from countless.agents.tabular.kernels.ssr_counts import EXACT, LOWER, UPPER, count_from_norm
+from countless.agents.tabular.kernels.ssr_counts import (
+    EXACT,
+    LOWER,
+    ROUNDING,
+    UPPER,
+    count_from_norm,
+)
 from countless.agents.tabular.simulate import NORM, SLOT, STATE, VALUE, trace_runs
 from countless.agents.tabular.task import configuration_key
 from countless.core.errors import BadInput, naming_options
@@ -51,6 +57,18 @@ def test_the_gap_is_a_discounted_sum_over_what_lies_ahead(seed, gamma):
     np.testing.assert_allclose(
         1 / (1 - gamma) - ssr.sum(axis=1), gamma / (1 - gamma) * ahead, rtol=1e-8
     )
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.floats(0.01, 1.0))
+def test_below_one_over_m_squared_the_upper_bound_reaches_m_with_the_mth_visit(seed, m, share):
+    """(n + 1) / (1 - n x) < m + 1 for n < m: the mean norm ahead is 1 + x, x < gamma / (1 - gamma)."""
+    gamma = share * min(1 / m**2, 0.49)
+    counts = random_counts(np.random.default_rng(seed))
+    for norm, n in zip(
+        substochastic_sr(counts, gamma).sum(axis=1), counts.sum(axis=1), strict=True
+    ):
+        read = count_from_norm(UPPER, gamma, norm, math.nan)
+        assert (read >= m * (1 - ROUNDING)) == (n >= m)
 
 
 def test_check_values():
@@ -115,6 +133,16 @@ def test_runs_are_paired_and_ids_stay(name):
 def test_jobs_of_agents_that_count_keep_their_ids(name, id_of_job):
     mdp = make_mdp("riverswim")
     assert job_id(TabularJob((make_agent(name, mdp),), mdp, 10, 100, 0)) == id_of_job
+
+
+def test_discounts_that_call_pairs_known_too_early():
+    with naming_options():
+        agent = make_agent("rmax", "sixarms", {"counts": "ssr", "gamma_ssr": 0.05})
+        assert agent.caution.startswith("--gamma-ssr 0.05 is above 1/m² = 0.02778: the norm")
+    for fine in ({"gamma_ssr": 0.001}, {"counts": "ssr-low"}, {"counts": "true"}):
+        parameters = {"counts": "ssr", "gamma_ssr": 0.05} | fine
+        assert not make_agent("rmax", "sixarms", parameters).caution
+    assert not make_agent("mbie-eb", "sixarms", {"counts": "ssr", "gamma_ssr": 0.05}).caution
 
 
 def test_discounts_from_which_no_count_can_be_read():

@@ -75,6 +75,11 @@ class TabularAgent(ABC):
     def __post_init__(self) -> None:
         validate(self)
 
+    @property
+    def caution(self) -> str:
+        """What someone who chose these parameters should know, if anything."""
+        return ""
+
     @classmethod
     @abstractmethod
     def kernel(cls, agents: Sequence[Self], task: Task) -> BoundKernel:

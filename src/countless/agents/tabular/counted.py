@@ -33,6 +33,17 @@ class CountedAgent(TabularAgent):
             )
 
     @property
+    def caution(self) -> str:
+        """Up to gamma_ssr = 1/m^2 the upper bound reaches m with the m-th visit, and not before."""
+        m = getattr(self, "m", None)
+        if m is None or self.counts != "ssr" or self.gamma_ssr * m**2 <= 1.0:
+            return ""
+        return (
+            f"{named('gamma_ssr', self.gamma_ssr)} is above 1/m² = {1 / m**2:.4g}: the norm overstates "
+            f"counts so much that a pair may be called known before it was tried {m:g} times"
+        )
+
+    @property
     def reading(self) -> int:
         """How the kernels read a count off a norm."""
         from countless.agents.tabular.kernels import ssr_counts
