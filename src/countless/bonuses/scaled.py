@@ -158,7 +158,8 @@ class ScaledBonus:
         return dict(self.bonus.state_dict()) | {PREFIX + name: v for name, v in own.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        missing = [name for name in self.state_dict() if name not in state and name[:7] == PREFIX]
+        own = [name for name in self.state_dict() if name.startswith(PREFIX)]
+        missing = [name for name in own if name not in state]
         if missing:
             raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
         self.bonus.load_state_dict({k: v for k, v in state.items() if not k.startswith(PREFIX)})

@@ -17,7 +17,7 @@ from countless.experiments.bsuite_score import (
     beats_dithering,
     solution_of_wins,
 )
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
 from countless.runs.job import Job
 from countless.runs.solved import Solved, first
 
@@ -183,7 +183,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     return Section(
         (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
         (Figure(folder / "solved", solved), Figure(folder / "episodes", caption)) if begun else (),
-        (*_unfinished(found, plan), *_words(most)),
+        (*unfinished(sum(map(len, found.values())), len(found) * len(plan.seeds)), *_words(most)),
         " ".join(map(str, plan.seeds)),
     )
 
@@ -255,13 +255,6 @@ def _summary(found: Found, plan: Plan) -> Table:
     columns = ("agent", "largest N, all seeds", "largest N, any seed", "bsuite score")
     sizes = ", ".join(str(size_of(env)) for env in plan.games)
     return Table(f"All sizes (N = {sizes})", columns, tuple(rows), formats={"bsuite score": ".2f"})
-
-
-def _unfinished(found: Found, plan: Plan) -> tuple[str, ...]:
-    done, planned = sum(map(len, found.values())), len(found) * len(plan.seeds)
-    if done == planned:
-        return ()
-    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
 
 
 def _words(most: int) -> tuple[str, ...]:

@@ -90,6 +90,13 @@ class Section:
     seeds: str = ""
 
 
+def unfinished(done: int, planned: int) -> tuple[str, ...]:
+    """What a partial experiment says of the runs that are missing."""
+    if done == planned:
+        return ()
+    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
 from countless.analysis.tables import Cell, Table
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
 from countless.runs.groups import LAST, groups_of
 from countless.runs.hosts import HostConfig, HostJob
 from countless.runs.job import Job
@@ -217,10 +217,13 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             )
         )
     extent = EXTENTS[plan.scale]
+    seeds_of = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
+    ended = sum(map(len, found.values()))
+    planned = sum(seeds_of[env, view] for _, env, view in found)
     return Section(
         (*tables, *([_overall(whole, plan)] if whole else [])),
         tuple(figures),
-        (*_unfinished(found, plan), *_words(extent)),
+        (*unfinished(ended, planned), *_words(extent)),
         " ".join(map(str, plan.seeds)),
     )
 
@@ -258,7 +261,7 @@ def _overall(scores: Mapping[str, list[NDArray[np.float64]]], plan: Plan) -> Tab
             chance, bounds = probability_of_improvement(tasks, scores[ALONE])
             better = chance, _interval(bounds)
         rows.append((label, value, _interval(interval), *better))
-    columns = ("agent", "IQM", "95% interval", "P(better than alone)", "95% interval ")
+    columns = ("agent", "IQM", "95% interval", "P(better than alone)", "interval of P")
     formats = {"IQM": ".2f", "P(better than alone)": ".2f"}
     names = ", ".join(map(task_of, plan.games))
     return Table(f"All tasks as symbols ({names}): success", columns, tuple(rows), formats=formats)
@@ -266,15 +269,6 @@ def _overall(scores: Mapping[str, list[NDArray[np.float64]]], plan: Plan) -> Tab
 
 def _interval(bounds: tuple[float, float]) -> str | None:
     return None if np.isnan(bounds[0]) else f"{bounds[0]:.2f} to {bounds[1]:.2f}"
-
-
-def _unfinished(found: Found, plan: Plan) -> tuple[str, ...]:
-    seeds = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
-    planned = sum(seeds[env, view] for _, env, view in found)
-    done = sum(map(len, found.values()))
-    if done == planned:
-        return ()
-    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
 
 
 def _words(extent: Extent) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from countless.runs.job import as_columns
+from countless.runs.job import Job, as_columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -15,17 +15,8 @@ class _Described(Protocol):
     def describe(self) -> dict[str, Any]: ...
 
 
-class EpisodicJob(Protocol):
-    """What the records say of the job that made them."""
-
-    @property
-    def agent(self) -> str: ...
-
-    @property
-    def env(self) -> str: ...
-
-    @property
-    def seed(self) -> int: ...
+class EpisodicJob(Job, Protocol):
+    """A job with a configuration that its records repeat."""
 
     @property
     def config(self) -> _Described: ...
