@@ -31,7 +31,7 @@ exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75
 EXPERIMENTS = (
     "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps", "conjecture",
     "norm-exponents", "default-representation", "regret", "leaderboard", "table3", "table4",
-    "ablations", "deepsea", "figure2-deep", "minigrid", "tabular", "beyond", "deep",
+    "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "tabular", "beyond", "deep",
 )  # fmt: skip
 
 _KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
