@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint bench bench-bonuses clean
+.PHONY: reproduce test setup lint browser bench bench-bonuses clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
 	$(BIN)/countless report
 
-test: setup lint
+test: setup lint browser
 	$(BIN)/pytest -n 2 --dist worksteal
 
 setup: $(VENV)/.dev
@@ -22,6 +22,14 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages are tested in a real browser; without one those tests are skipped.
+browser:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || { \
+	  echo "Installing chromium for the tests of the pages ..."; \
+	  apt-get install --yes --quiet chromium > /dev/null 2>&1 \
+	  || { apt-get update --quiet > /dev/null 2>&1 && apt-get install --yes --quiet chromium > /dev/null 2>&1; } \
+	  || echo "chromium cannot be installed here: the tests of the pages will be skipped"; }
 
 bench: $(VENV)/.core
 	$(BIN)/python benchmarks/tabular.py

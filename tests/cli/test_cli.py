@@ -366,7 +366,7 @@ def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):
     content = document(capsys, "report")
     assert content["sections"] == ["runs-chain-5", "runs-riverswim"]
     html = Path(content["report"]).read_text()
-    for text in ("rmax", "alpha 0.1", "alpha 0.2", "Runs in chain-5", "data:image/svg+xml"):
+    for text in ("rmax", "alpha 0.1", "alpha 0.2", "Runs in chain-5", '"kind":"lines"'):
         assert text in html
     assert "±" in html
     chain = html[html.index('id="runs-chain-5"') : html.index('id="runs-riverswim"')]

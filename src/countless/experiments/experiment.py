@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.analysis.charts import Panels
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
@@ -78,6 +79,20 @@ class Figure:
 
     stem: Path
     caption: str
+    interactive: bool = False  # the section's panels show the same, and a page shows those
+
+
+REPRODUCED, DIFFERS, OPEN = "reproduced", "differs", "not settled here"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, what came out here, and what to make of it."""
+
+    claim: str
+    paper: str
+    ours: str
+    verdict: str  # one of the three above
 
 
 @dataclass(frozen=True)
@@ -88,6 +103,8 @@ class Section:
     figures: tuple[Figure, ...] = ()
     words: tuple[str, ...] = ()
     seeds: str = ""
+    claims: tuple[Claim, ...] = ()
+    panels: tuple[Panels, ...] = ()  # for pages; a figure that shows the same is not drawn there
 
 
 def unfinished(done: int, planned: int) -> tuple[str, ...]:
@@ -143,6 +160,7 @@ class Finished:
                 for f in section.figures
             ],
             "words": section.words,
+            "claims": [asdict(claim) for claim in section.claims],
             "made": self.made,
         }
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.agents.dqn.agents import FRAMES, OF_BONUS
+from countless.analysis.charts import Chart, Panels, Series, line_styles
 from countless.analysis.tables import Cell, Table
 from countless.envs.places import CELL
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from countless.runs.dqn import DqnJob
 
+Line = tuple[NDArray[Any], NDArray[Any]]  # frames, cells
 GAME = "MontezumaRevenge"
 LENGTHS = FRAMES | {"laptop": 2_000_000}
 # The network of `--scale small` that is silent about what it never saw, at the size of this scale.
@@ -117,13 +120,15 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         if seeds
     }
     figures: tuple[Figure, ...] = ()
+    panels: tuple[Panels, ...] = ()
     if drawn:
         draw_coverage(folder / "coverage", drawn, LENGTHS[plan.scale])
         caption = (
             "Distinct cells in which the player was seen so far, against frames: one line per run. "
             "The warm-up's cells are counted too, so lines do not begin at zero."
         )
-        figures = (Figure(folder / "coverage", caption),)
+        figures = (Figure(folder / "coverage", caption, interactive=True),)
+        panels = (Panels("montezuma-coverage", caption, (_chart(drawn),)),)
     return Section(
         (_table(found),),
         figures,
@@ -132,7 +137,18 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             *_words(LENGTHS[plan.scale]),
         ),
         " ".join(map(str, plan.seeds)),
+        panels=panels,
     )
+
+
+def _chart(drawn: Mapping[str, Sequence[Line]]) -> Chart:
+    chosen = line_styles({label: label for label in drawn})
+    series = tuple(
+        Series(f"{label}, run {i + 1}", frames, cells, style=chosen[label])
+        for label, runs in drawn.items()
+        for i, (frames, cells) in enumerate(runs)
+    )
+    return Chart("Montezuma's Revenge", "frames", "distinct cells seen", series, steps=1)
 
 
 def _table(found: dict[str, list[pyarrow.Table]]) -> Table:
