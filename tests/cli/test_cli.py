@@ -177,7 +177,8 @@ def test_version_and_help(capsys):
     assert (code, out.strip()) == (0, "0.1.0")
     code, out, _ = call(capsys)
     assert code == 0
-    assert "examples:" in out
+    assert "countless run sarsa-sr riverswim" in out
+    assert max(map(len, out.splitlines())) <= 80
     for command in ("run", "sweep", "status", "diagnose", "reproduce", "report", "list", "doctor"):
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from countless.agents.dqn import checkpoint
 from countless.cli.main import main
+from countless.cli.plan import _time
 from countless.core.errors import install_hint
 from countless.runs.store import Store
 from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, wait_for
@@ -120,6 +122,21 @@ def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
     assert "have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
 
 
+def test_what_it_will_take_is_said_first(capsys, tmp_path):
+    arguments = (*RUN, "--frames", "40", "--seeds", "0", "1", "-o", str(tmp_path))
+    _, out, err = call(capsys, *arguments)
+    assert "dqn-mmc-sr in deepsea-5: 40 frames per run, 2 runs to do" in err
+    assert f"kept in {tmp_path}" in err
+    assert f"countless watch {place(tmp_path)}" in out
+    assert "runs to do" not in call(capsys, *arguments)[2]  # all is done
+    assert call(capsys, *arguments, "--json")[2] == ""
+
+
+def test_the_time_of_a_long_run_is_measured(tmp_path):
+    job = deep_job(frames=300_000)
+    assert re.match(r"about .* per run: [\d,]+ steps per second", _time(job, Store(tmp_path)))
+
+
 def test_help_of_one_agent_shows_its_own_options(capsys):
     def shown(agent):
         with pytest.raises(SystemExit):
@@ -129,9 +146,13 @@ def test_help_of_one_agent_shows_its_own_options(capsys):
     deep, tabular = shown("dqn"), shown("sarsa")
     assert "--alpha" in tabular
     assert "--alpha" not in deep
-    assert "--tau TAU weight of the Monte-Carlo return in the TD error; [0, 1] (default: 0)" in deep
+    assert "--tau X weight of the Monte-Carlo return in the TD error; [0, 1] (default: 0)" in deep
     assert "--tau" not in tabular
     assert "--device" not in tabular
+    assert "--w-sr" not in deep  # it has no successor features
+    assert "--w-sr" in shown("dqn-mmc-sr")
+    for part in ("network:", "losses:", "replay:", "exploration:", "environment:"):
+        assert part in deep
 
 
 def test_more_frames_go_on(capsys, tmp_path):
@@ -218,7 +239,7 @@ def test_a_loss_that_is_no_number_is_exit_1(capsys, tmp_path):
     assert (code, out) == (1, "")
     assert "a loss is not finite" in err
     assert "nonfinite_batch.npz" in err
-    assert err.count("\n") == 1
+    assert len(err.splitlines()[2:]) == 1  # after what it will take
 
 
 def test_missing_packages_are_named(capsys, monkeypatch):
@@ -316,5 +337,8 @@ def test_help_tells_of_deep_agents(capsys):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     out = capsys.readouterr().out
-    for option in ("--frames", "--seeds", "--scale", "--device", "--w-sr", "--bonus"):
+    for option in ("--frames", "--seeds", "--scale", "--device"):
         assert option in out
+    assert "--w-sr" not in out  # the parameters of an agent are in its own help
+    assert "countless run AGENT --help" in out
+    assert len(out.splitlines()) < 70

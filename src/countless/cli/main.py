@@ -10,9 +10,23 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from countless.cli.parser import build_parser, parse
+from countless.cli.parser import parse
 from countless.cli.stopping import Interrupt, Terminated, terminate
 from countless.core.errors import CountlessError, naming_options
+
+FIRST_STEPS = """\
+Countless: count-based exploration, without counting.
+
+The norm of the successor representation, while it is being learned, tells how
+often a state was visited; its inverse is an exploration bonus.
+
+  countless run sarsa-sr riverswim    the paper's agent, in a second
+  countless reproduce table1          a table of the paper, beside our numbers
+  countless report                    all that was run, as one page to look at
+
+  countless list                      agents, environments, bonuses, experiments
+  countless run AGENT --help          the parameters of an agent
+  countless --help                    every command"""
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -23,7 +37,7 @@ def _dispatch(argv: Sequence[str]) -> int:
         print(version("countless"))
         return 0
     if arguments.command is None:
-        build_parser().print_help()
+        print(FIRST_STEPS)
         return 0
     module = import_module(f"countless.cli.{arguments.command}")
     command: Callable[[argparse.Namespace], None] = module.command

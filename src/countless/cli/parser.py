@@ -74,8 +74,8 @@ class _Commands:
         return parser
 
 
-def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line; with an agent, only its options, for its help."""
+def build_parser(agent: str | None = None, parameters: bool = True) -> argparse.ArgumentParser:
+    """The whole command line; for help, with the parameters of one agent, or without any."""
     parser = _Parser(
         prog="countless",
         description="Count-based exploration, without counting: the norm of the successor "
@@ -87,8 +87,8 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = _Commands(parser)
     _add_list(commands)
-    _add_run(commands, agent)
-    _add_sweep(commands, agent)
+    _add_run(commands, agent, parameters)
+    _add_sweep(commands, agent, parameters)
     _add_status(commands)
     _add_diagnose(commands)
     _add_reproduce(commands)
@@ -110,13 +110,13 @@ def _add_list(commands: _Commands) -> None:
     )
 
 
-def _add_run(commands: _Commands, agent: str | None) -> None:
+def _add_run(commands: _Commands, agent: str | None, parameters: bool) -> None:
     parser = commands.add(
         "run",
         "one agent in one environment",
         epilog="Parameters that are not given take published values where there are some for the\n"
         "environment, else defaults; the result says which. `countless run AGENT --help` shows the\n"
-        "parameters of one agent only.\n\n"
+        "parameters of an agent.\n\n"
         "  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000\n"
         "  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
         "Each run is kept in a folder and goes on from there when it is started again.",
@@ -124,10 +124,11 @@ def _add_run(commands: _Commands, agent: str | None) -> None:
     _add_agent_and_env(parser)
     add_budget_options(parser, agent)
     add_out(parser, "results", "the store to keep records in, and to go on from")
-    add_agent_options(parser, agent)
+    if parameters:
+        add_agent_options(parser, agent)
 
 
-def _add_sweep(commands: _Commands, agent: str | None) -> None:
+def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None:
     parser = commands.add(
         "sweep",
         "every setting of a grid of parameters",
@@ -136,8 +137,8 @@ def _add_sweep(commands: _Commands, agent: str | None) -> None:
         "alpha = [0.1, 0.25]\n  beta = [10, 100, 1000]\n  norm = 2\n\n"
         "  countless sweep sarsa-sr sixarms --grid grid.toml --runs 100\n"
         "  countless sweep dqn-mmc-sr deepsea-8 --grid grid.toml --scale smoke --seeds 0 1\n\n"
-        "A parameter given as an option overrides the grid. After an interruption the same command\n"
-        "goes on where it stopped.",
+        "A parameter given as an option overrides the grid; `countless sweep AGENT --help` shows the\n"
+        "parameters of an agent. After an interruption the same command goes on where it stopped.",
     )
     _add_agent_and_env(parser)
     parser.add_argument(
@@ -151,10 +152,12 @@ def _add_sweep(commands: _Commands, agent: str | None) -> None:
     parser.add_argument(
         "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
     )
-    add_agent_options(parser, agent)
+    if parameters:
+        add_agent_options(parser, agent)
 
 
 def _add_agent_and_env(parser: argparse.ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} AGENT ENV [options]"
     parser.add_argument("agent", metavar="AGENT", help="one of `countless list agents`")
     parser.add_argument(
         "env",
@@ -252,7 +255,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed arguments; an option that nobody knows is an error that names the nearest."""
     wants_help = {"-h", "--help"} & set(argv)
     agents = [word for word in argv[1:2] if word in AGENTS]
-    parser = build_parser(agents[0] if wants_help and agents else None)
+    agent = agents[0] if wants_help and agents else None
+    parser = build_parser(agent, parameters=not wants_help or agent is not None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise BadInput(_unknown_option(parser, arguments.command, unknown[0]))

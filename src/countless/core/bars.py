@@ -52,11 +52,13 @@ class Bars:
         if self._progress is None:
             wide = console.width >= WIDE
             self._progress = Progress(
-                TextColumn("{task.description}"),
+                # What matters most first: a narrow terminal cuts lines off at their end.
                 *((BarColumn(bar_width=20),) if wide else ()),
                 TextColumn("{task.percentage:3.0f}%"),
-                *((TimeElapsedColumn(), TextColumn("left")) if wide else ()),
-                TimeRemainingColumn(compact=not wide),
+                TimeRemainingColumn(compact=True),
+                TextColumn("left"),
+                *((TimeElapsedColumn(), TextColumn("so far")) if wide else ()),
+                TextColumn("{task.description}"),
                 TextColumn("{task.fields[note]}"),
                 console=console,
                 transient=True,
