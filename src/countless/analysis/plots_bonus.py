@@ -59,7 +59,9 @@ def _draw_map(
     marks = [*(["grey: walls"] if (layout < 0).any() else [])]
     marks += ["white: none"] if spread and not (values > 0).all() else []
     ax.set_title(f"{label} ({', '.join(marks)})" if marks else label)
-    bar = figure.colorbar(image, ax=ax, label=f"{label} of a state{', log scale' if spread else ''}")
+    bar = figure.colorbar(
+        image, ax=ax, label=f"{label} of a state{', log scale' if spread else ''}"
+    )
     if spread:
         ticks = round_ticks(float(positive.min()), float(positive.max()))
         bar.set_ticks(ticks, labels=[short(tick) for tick in ticks])
