@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint browser bench bench-bonuses clean
+.PHONY: reproduce test setup lint docs browser bench bench-bonuses clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
@@ -22,6 +22,10 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "The documentation is docs/_build/html/index.html"
 
 # The pages are tested in a real browser; without one those tests are skipped.
 browser:
