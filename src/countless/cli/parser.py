@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from countless.agents.catalogue import AGENTS
-from countless.cli.options import add_agent_options, add_budget_options, add_out
+from countless.cli.options import (
+    add_agent_options,
+    add_budget_options,
+    add_out,
+    add_where_options,
+)
 from countless.core.errors import BadInput, unknown_name
 
 EPILOG = """\
@@ -24,7 +29,7 @@ examples:
   countless diagnose sr-norm fourrooms                  the bonus against true visit counts
 
 exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
-(run the same command again to go on)
+or SIGUSR1 (run the same command again to go on)
 """
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
@@ -123,6 +128,7 @@ def _add_run(commands: _Commands, agent: str | None) -> None:
     )
     _add_agent_and_env(parser)
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     add_agent_options(parser, agent)
 
@@ -147,6 +153,7 @@ def _add_sweep(commands: _Commands, agent: str | None) -> None:
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     parser.add_argument(
         "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
@@ -219,6 +226,7 @@ def _add_reproduce(commands: _Commands) -> None:
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    add_where_options(parser)
     add_out(parser, "results", "where records and figures are kept")
 
 

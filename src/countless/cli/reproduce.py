@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from countless.agents.dqn.agents import require_deep
 from countless.cli.execution import engine_of
+from countless.cli.options import where_of
 from countless.cli.output import print_json, print_table, print_text
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
@@ -23,7 +24,7 @@ EXTENTS = ("smoke", "laptop", "paper")
 def command(arguments: argparse.Namespace) -> None:
     experiments = members(arguments.experiment)
     _check_meant(experiments, arguments)
-    plan = _plan(arguments)
+    plan, where = _plan(arguments), where_of(arguments)
     results = ensure_folder(arguments.out)
     plans = [_fit(experiment, plan, arguments) for experiment in experiments]
     if len(experiments) > 1:
@@ -37,7 +38,7 @@ def command(arguments: argparse.Namespace) -> None:
     for i, (experiment, plan) in enumerate(zip(experiments, plans, strict=True)):
         if len(experiments) > 1:
             print(f"{i + 1} of {len(experiments)}: {experiment.title}", file=sys.stderr)
-        with engine_of(results, None, experiment.engine == "dqn") as engine:
+        with engine_of(where, results, None, experiment.engine == "dqn") as engine:
             finished.append(run(experiment, plan, results, engine))
         if not arguments.json:
             print_finished(finished[-1])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
-from countless.runs.engine import LocalEngine
+from countless.runs.engines import Engine
 from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
 from countless.runs.result import Result
@@ -158,7 +158,7 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
     return " ".join(words)
 
 
-def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) -> Finished:
+def run(experiment: Experiment, plan: Plan, results: Path, engine: Engine) -> Finished:
     """Run what is missing, write down the plan, and show it."""
     store = Store(results, command_of(experiment, plan))
     records = Records(store)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from countless.core.progress import SILENT, Reporter, Task
 from countless.runs.job import Execution, Job, Stop, Stopped, never
+from countless.runs.messages import LONG, LongJob
 from countless.runs.store import Store, StoredJob
-from countless.runs.workers import READERS, WorkerJob, Workers
+from countless.runs.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class LocalEngine:
     def run(self, jobs: Iterable[Job], store: Store) -> list[StoredJob]:
         """Execute what is missing; what each job gave, in order."""
         jobs = list(jobs)
-        long = [job for job in jobs if job.engine in READERS and store.find(job) is None]
+        long = [job for job in jobs if job.engine in LONG and store.find(job) is None]
         if len(long) > 1:
             self._run_workers(long, store)
         ended = []
@@ -48,7 +49,7 @@ class LocalEngine:
     def _run_workers(self, jobs: list[Job], store: Store) -> None:
         from countless.runs.dqn_resources import check_memory_together
 
-        long: list[WorkerJob] = jobs  # type: ignore[assignment]
+        long: list[LongJob] = jobs  # type: ignore[assignment]
         at_once = max(1, min(len(long), (os.cpu_count() or 1) // max(job.threads for job in long)))
         for job in long:  # before hours go into one of them
             job.check(store.place(job))
