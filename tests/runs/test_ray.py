@@ -33,7 +33,7 @@ def tabular_jobs():
 
 
 def deep_jobs():
-    return [deep_job(seed=seed, frames=400) for seed in (0, 1)]
+    return [deep_job(seed=seed, frames=200) for seed in (0, 1)]
 
 
 def fingerprint(jobs, store):
@@ -78,7 +78,7 @@ def test_one_hash_whatever_executes_and_whatever_dies(cluster, monkeypatch, capf
     store = Store("ray-2", "a test")
     for job in deep_jobs():  # begun here, gone on with there
         with pytest.raises(Stopped):
-            execute(job, store.folder, stop=stop_after(200))
+            execute(job, store.folder, stop=stop_after(100))
 
     class KillsANode(Listener):
         """As soon as each node executes one of the deep jobs, which are sent first."""

@@ -28,8 +28,8 @@ examples:
   countless report                                      one HTML page with all of it
   countless diagnose sr-norm fourrooms                  the bonus against true visit counts
 
-exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
-or SIGUSR1 (run the same command again to go on)
+exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM,
+SIGUSR1 or SIGUSR2 (run the same command again to go on)
 """
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.

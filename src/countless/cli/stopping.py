@@ -6,12 +6,12 @@ import signal
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-# With these a batch system says that the time is over: Slurm sends whichever --signal names.
-TERMINATING = (signal.SIGTERM, signal.SIGUSR1)
+# With these a batch system says that the time is over: Slurm's --signal names one, submitit's is USR2.
+TERMINATING = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Terminated(BaseException):
-    """SIGTERM or SIGUSR1: what is finished is on disk."""
+    """SIGTERM, SIGUSR1 or SIGUSR2: what is finished is on disk."""
 
     def __init__(self, signum: int) -> None:
         self.signal = signal.Signals(signum).name
@@ -35,7 +35,7 @@ class Interrupt:
 
 
 class Patience:
-    """Within it, the first Ctrl-C, SIGTERM or SIGUSR1 only asks to stop; a second Ctrl-C does not
+    """Within it, the first Ctrl-C or terminating signal only asks to stop; a second Ctrl-C does not
     wait."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from countless.core.errors import BadInput, install_hint, named
 # Records go to the disk: Ray's store of objects holds next to nothing, and /dev/shm may be small.
 OBJECT_STORE = 100_000_000
 LOCAL = "local"
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def require_ray() -> None:

@@ -178,7 +178,7 @@ def main() -> None:
     """Execute the job that standard input names."""
     asked = threading.Event()
     # A batch system may send these to all processes of a job.
-    for number in (signal.SIGTERM, signal.SIGUSR1):
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda signum, frame: asked.set())
     # What a library prints must not be taken for a message.
     speaker = _Speaker(os.fdopen(os.dup(1), "w"))
