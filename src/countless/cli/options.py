@@ -79,8 +79,8 @@ def budget_of(arguments: argparse.Namespace) -> Budget:
     """How much to run, as the command line says."""
     from countless.runs.run import Budget
 
-    names = [item.name for item in fields(Budget)]
-    return Budget(**{name: getattr(arguments, name, None) for name in names})
+    given = {item.name: getattr(arguments, item.name, None) for item in fields(Budget)}
+    return Budget(**given | {"elsewhere": where_of(arguments).device})
 
 
 def add_where_options(parser: argparse.ArgumentParser) -> None:

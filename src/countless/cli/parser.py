@@ -226,6 +226,16 @@ def _add_reproduce(commands: _Commands) -> None:
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    deep.add_argument(
+        "--device", metavar="cpu|cuda", help="Atari games: what the networks run on (default: cpu)"
+    )
+    cost = parser.add_argument_group("what it costs")
+    cost.add_argument(
+        "--estimate",
+        action="store_true",
+        help="run nothing: measure the speed here for seconds, and print jobs, hours, memory and disk",
+    )
+    cost.add_argument("--gpus", type=int, help="with --estimate: GPUs to spread over (default: 8)")
     add_where_options(parser)
     add_out(parser, "results", "where records and figures are kept")
 

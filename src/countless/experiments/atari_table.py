@@ -34,7 +34,8 @@ PAPER_STEPS = FRAMES["paper"] // 5
 
 
 def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
-    """One seed of one cell, on the CPU in float32: runs that round otherwise are other jobs."""
+    """One seed of one cell, in float32: runs that round otherwise are other jobs."""
+    from countless.agents.dqn.device import Device
     from countless.runs.dqn import make_job
 
     return make_job(
@@ -42,7 +43,7 @@ def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
         game,
         seed=seed,
         scale=plan.scale,
-        device="cpu",
+        device=Device(plan.device),
         parameters=column.parameters,
     )
 
@@ -113,7 +114,9 @@ def atari_table(
         )
         return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)))
 
-    return Experiment(name, summary, title, "dqn", jobs, render, minutes=8.0, games=games)
+    return Experiment(
+        name, summary, title, "dqn", jobs, render, minutes=8.0, devices=True, games=games
+    )
 
 
 def _game_table(game: str, columns: Sequence[Column], plan: Plan, records: Records) -> Table:

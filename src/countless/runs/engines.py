@@ -54,6 +54,13 @@ class Where:
     def on_ray(self) -> bool:
         return self.engine == RAY
 
+    @property
+    def device(self) -> str | None:
+        """Of deep jobs that run on other machines, unless they name one; None: find one here."""
+        if not self.on_ray:
+            return None
+        return "cuda" if self.gpus_per_job else "cpu"
+
 
 def make_engine(
     where: Where,

@@ -21,6 +21,7 @@ from countless.runs.result import Result
 from countless.runs.store import Store
 
 if TYPE_CHECKING:
+    from countless.agents.dqn.device import Device
     from countless.envs.mdp import MDP
 
 RUNS = 100
@@ -45,6 +46,9 @@ class Budget:
     precision: str | None = None
     compile: bool | None = None
     threads: int | None = None
+    elsewhere: str | None = (
+        None  # the device of jobs that run on other machines, unless one is named
+    )
 
     def __post_init__(self) -> None:
         if self.threads is not None:
@@ -137,10 +141,21 @@ def run(
     >>> len(result.returns)
     10
     """
-    budget = Budget(
-        runs, steps, seed, rng, seeds, frames, scale, device, precision, compile, threads
-    )
     where = Where(engine, address, cpus_per_job, gpus_per_job, memory_per_job)
+    budget = Budget(
+        runs,
+        steps,
+        seed,
+        rng,
+        seeds,
+        frames,
+        scale,
+        device,
+        precision,
+        compile,
+        threads,
+        where.device,
+    )
     jobs = jobs_of(agent, env, budget, parameters)
     command = f"countless.run({jobs[0].agent!r}, {jobs[0].env!r}, ...)"
     return execute(jobs, out, command=command, where=where, threads=threads, progress=progress)
@@ -219,6 +234,7 @@ def deep_jobs(
     if not isinstance(env, str):
         raise BadInput(f"{agent} takes an environment by its name, not {type(env).__name__}")
     scale = check_choice("scale", "paper" if budget.scale is None else budget.scale, tuple(SCALES))
+    device = _device(budget)
     return [
         make_job(
             agent,
@@ -226,12 +242,22 @@ def deep_jobs(
             seed=seed,
             frames=budget.frames,
             scale=scale,
-            device="auto" if budget.device is None else budget.device,
-            precision="float32" if budget.precision is None else budget.precision,
-            compile=bool(budget.compile),
+            device=device,
             threads=1 if budget.threads is None else budget.threads,
             parameters=parameters,
         )
         for parameters in settings
         for seed in budget.all_seeds()
     ]
+
+
+def _device(budget: Budget) -> Device:
+    """The device of deep jobs; one of other machines is looked for where a job is executed."""
+    from countless.agents.dqn.device import PRECISIONS, Device, make_device
+
+    name = "auto" if budget.device is None else budget.device
+    precision = "float32" if budget.precision is None else budget.precision
+    if budget.elsewhere is None:
+        return make_device(name, precision, bool(budget.compile))
+    check_choice("precision", precision, PRECISIONS)
+    return Device(budget.elsewhere if name == "auto" else name, precision, bool(budget.compile))

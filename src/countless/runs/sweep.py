@@ -62,8 +62,8 @@ def sweep(
     >>> len(result.groups)
     2
     """
-    budget = Budget(**_taken_from(options, Budget))
     where = Where(**_taken_from(options, Where))
+    budget = Budget(**_taken_from(options, Budget), elsewhere=where.device)
     jobs = sweep_jobs(agent, env, grid, budget, options)
     command = f"countless.sweep({agent!r}, {jobs[0].env!r}, ...)"
     return execute(
