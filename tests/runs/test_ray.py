@@ -24,6 +24,12 @@ from countless.runs.tabular import read_job
 from small_runs import Listener, checkpoint_bytes, deep_job, execute, stop_after
 
 
+def run_in_turn(engine, jobs, store):
+    """The small ones together; the large one, whose parts are spread, by itself."""
+    large = [job for job in jobs if job.units > 10**7]
+    return engine.run([job for job in jobs if job not in large], store) + engine.run(large, store)
+
+
 def tabular_jobs():
     """Three small ones, and one of two parts."""
     small = [
@@ -90,17 +96,18 @@ def test_one_hash_whatever_executes_and_whatever_dies(cluster, monkeypatch, capf
 
     heard = KillsANode()
     on_ray = RayEngine(made.address, reporter=heard, memory_per_job=1e8)
-    ended = on_ray.run(jobs, store)
+    ended = run_in_turn(on_ray, jobs, store)
     hashes.append(fingerprint(jobs, store))
     (lost,) = heard.warnings
     assert re.fullmatch(r"dqn-mmc-sr in deepsea-5, seed \d: the process or its node died; .*", lost)
     assert heard.tasks[0] == ("5 jobs on Ray", sum(job.units for job in jobs if job != jobs[3]))
     assert "5 of 5 done, 0 running, 0 failed" in heard.notes
+    assert "2 of 2 done, 0 running, 0 failed" in heard.notes  # the parts
     assert {str(stored.folder.parent) for stored in ended} == {"ray-2"}
     assert {stored.about["command"] for stored in ended} == {"a test"}
 
     store = Store(tmp_path / "ray-1", "a test")
-    on_ray.run(jobs, store)
+    run_in_turn(on_ray, jobs, store)
     hashes.append(fingerprint(jobs, store))
     assert hashes == [hashes[0]] * 4
 

@@ -243,7 +243,7 @@ def _tabular_speed(job: TabularJob) -> Speed:
         seconds = probe.execute(None, Execution(threads=1)).finished["simulated_seconds"]
         if seconds > PROBE_SECONDS or runs >= 10_000:
             return Speed(seconds / probe.units)
-        runs *= 10
+        runs *= 10 if seconds < PROBE_SECONDS / 10 else 3
 
 
 def _deep_speed(job: Any) -> Speed:

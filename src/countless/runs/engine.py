@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from countless.core.progress import SILENT, Reporter, Task
 from countless.runs.job import Execution, Job, Stop, Stopped, never
@@ -40,7 +40,7 @@ class LocalEngine:
                 raise Stopped
             count = f" ({i + 1} of {len(jobs)})" if len(jobs) > 1 else ""
             with self.reporter.task(job.label + count, job.units) as task:
-                ended.append(store.execute(job, self._execution(task)))
+                ended.append(on_disk(store.execute(job, self._execution(task))))
         return ended
 
     def _execution(self, task: Task) -> Execution:
@@ -57,3 +57,12 @@ class LocalEngine:
         check_memory_together([job.memory() for job in long], at_once)
         with ExitStack() as tasks:
             Workers(long, store, at_once, self.reporter, tasks).run(self.stop)
+
+
+def on_disk(stored: StoredJob) -> StoredJob:
+    """A job without its tables in memory, where they can be read again: there may be thousands.
+
+    The records of a deep job are few, and may be only a part of those on disk.
+    """
+    kept = stored.folder is not None and stored.about["engine"] == "tabular"
+    return replace(stored, outcome=None) if kept else stored

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from countless.analysis.tables import counted
 from countless.core.errors import BadInput, named, names_options
 from countless.core.progress import SILENT, Reporter, Task
 from countless.core.provenance import versions
 from countless.core.records import ensure_folder, read_json
 from countless.core.seeding import digest
+from countless.runs.engine import on_disk
 from countless.runs.job import Execution, Job, Stop, Stopped, job_id, never
 from countless.runs.messages import LONG, READERS, TravellingJob, describe
 from countless.runs.ray_cluster import Needs, connect, slots
 from countless.runs.store import Store, StoredJob
-from countless.runs.tabular import TabularJob
+from countless.runs.tabular import PART_STEPS, TabularJob
 
 if TYPE_CHECKING:
     from countless.runs.ray_crew import Batch, Order
@@ -57,30 +59,38 @@ class RayEngine:
         ensure_folder(store.folder)
         # Nodes have working directories of their own; the recorded command stays as it was given.
         shared = Store(store.folder.absolute(), store.command)
-        whole = [job for job in jobs if _travels_whole(job) and store.find(job) is None]
-        if whole:
-            self._send(whole, shared)  # type: ignore[arg-type]
+        missing = [job for job in jobs if job.engine in READERS and store.find(job) is None]
+        if missing:
+            for job in missing:
+                store.check_place(job)
+            connect(self.address)
+            self._send([job for job in missing if not self._is_spread(job, missing)], shared)
         ended = []
         for i, job in enumerate(jobs):
             if self.stop():
                 raise Stopped
             count = f" ({i + 1} of {len(jobs)})" if len(jobs) > 1 else ""
             with self.reporter.task(job.label + count, job.units) as task:
-                ended.append(store.execute(job, self._execution(job, shared, task)))
+                ended.append(on_disk(store.execute(job, self._execution(job, shared, task))))
         return ended
 
-    def _send(self, jobs: Sequence[TravellingJob], store: Store) -> None:
+    def _is_spread(self, job: Job, missing: Sequence[Job]) -> bool:
+        """Whether its parts go to many tasks: one of few large tabular jobs."""
+        if not isinstance(job, TabularJob) or len(job.parts()) == 1:
+            return False
+        return len(missing) < 2 * slots(self._tabular()[0])
+
+    def _send(self, jobs: Sequence[Any], store: Store) -> None:
         """Have whole jobs executed."""
         from countless.runs.ray_crew import Crew
 
-        for job in jobs:
-            store.check_place(job)
-        connect(self.address)
+        if not jobs:
+            return
         long = [job for job in jobs if job.engine in LONG]
         short = [job for job in jobs if job.engine not in LONG]
         batches = [*self._long_batches(long, store), *self._short_batches(short, store)]
         units = sum(job.units for job in jobs)
-        with self.reporter.task(f"{len(jobs):,} jobs on Ray", units) as task:
+        with self.reporter.task(f"{counted(len(jobs), 'job')} on Ray", units) as task:
             Crew(_common(), task, self.stop).run(batches)
 
     def _long_batches(self, jobs: Sequence[Any], store: Store) -> list[Batch]:
@@ -106,11 +116,15 @@ class RayEngine:
             return []
         needs, threads = self._tabular()
         size = min(MOST_IN_BATCH, math.ceil(len(jobs) / (SHARES * slots(needs))))
-        orders = [_order(job, store, threads) for job in jobs]
-        return [
-            Batch(orders[i : i + size], needs, threads, fresh=False)
-            for i in range(0, len(orders), size)
-        ]
+        batches: list[Batch] = []
+        room = 0
+        for job in jobs:
+            if not batches or len(batches[-1].orders) == size or job.units > room:
+                batches.append(Batch([], needs, threads, fresh=False))
+                room = PART_STEPS
+            batches[-1].orders.append(_order(job, store, threads))
+            room -= job.units
+        return batches
 
     def _execution(self, job: Job, store: Store, task: Task) -> Execution:
         """For what is done here: finding what is there, measuring, collecting parts."""
@@ -151,13 +165,6 @@ class RayEngine:
             raise BadInput(f"tabular agents use no GPU: leave {named('gpus_per_job')} out")
         cpus = self.cpus_per_job or float(self.threads or 1)
         return Needs(cpus, 0.0, int(self.memory_per_job or 0)), self.threads or max(1, int(cpus))
-
-
-def _travels_whole(job: Job) -> bool:
-    """Whether one task executes it; a tabular job of many parts is spread, others stay here."""
-    if isinstance(job, TabularJob):
-        return len(job.parts()) == 1
-    return job.engine in READERS
 
 
 def _order(job: TravellingJob, store: Store, threads: int | None) -> Order:
