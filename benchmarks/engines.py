@@ -1,7 +1,7 @@
 """What the engines cost beside the work itself: per run, per job of a second, and in memory.
 
     python benchmarks/engines.py            # sizes for a few minutes
-    python benchmarks/engines.py --jobs 10000 --ray-jobs 2000 --seconds 20
+    python benchmarks/engines.py --jobs 10000 --ray-jobs 2000 --seconds 60
 
 Each overhead is a share of one run of the engine: the time that it took, less the time that the jobs
 say they worked (`finished.json`), over the cores that worked.
@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", type=int, default=2_000, help="small jobs in the local engine")
     parser.add_argument("--ray-jobs", type=int, default=500, help="small jobs in Ray")
-    parser.add_argument("--seconds", type=int, default=20, help="jobs of a second in each engine")
+    parser.add_argument("--seconds", type=int, default=60, help="jobs of a second in each engine")
     options = parser.parse_args()
     cores = os.cpu_count()
     engines = {
@@ -98,8 +98,8 @@ def main():
     # Kernels are compiled, and Ray has started its processes.
     measure(engines["local"][0], jobs(1, 10), 1)
     measure(engines["Ray"][0], jobs(8 * cores, 10, first=10**6), cores)
-    _, worked, _ = measure(engines["local"][0], jobs(1, 4_000), 1)
-    second = max(1, int(4_000 / worked))
+    _, worked, _ = measure(engines["local"][0], jobs(1, 16_000), 1)
+    second = max(1, int(16_000 / worked))
     for name, (make, count, at_once) in engines.items():
         whole, worked, growth = measure(make, jobs(count, 100, 50), at_once)
         beside = whole - worked
