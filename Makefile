@@ -51,7 +51,7 @@ $(VENV)/.core: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
 	@echo "Setting up $(VENV) with the development tools ..."
-	@$(PIP) --editable '.[dev,deep,sb3]'
+	@$(PIP) --editable '.[dev,deep,sb3,ray]'
 	@touch $@ $(VENV)/.core
 
 clean:

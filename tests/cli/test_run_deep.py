@@ -13,8 +13,8 @@ from countless.agents.dqn import checkpoint
 from countless.cli.main import main
 from countless.cli.plan import _time
 from countless.core.errors import install_hint
-from countless.runs.store import Store
-from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, wait_for
+from countless.runs.store import Store, is_locked
+from small_runs import TINY, checkpoint_bytes, children, deep_job, episodes, execute, wait_for
 
 OPTIONS = [
     word for name, value in TINY.items() for word in (f"--{name.replace('_', '-')}", str(value))
@@ -259,7 +259,7 @@ def never_stopped(tmp_path_factory):
     return execute(deep_job(frames=3000), tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
 def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, number, expected):
     folder = place(tmp_path)
     running = process(*STOPPED, "-o", str(tmp_path))
@@ -293,17 +293,59 @@ def test_several_seeds_are_single_runs_at_once(tmp_path, capsys):
         assert checkpoint_bytes(one) == checkpoint_bytes(same)
 
 
-def test_a_signal_to_all_processes_of_several_seeds(tmp_path):
+@pytest.mark.parametrize("first", ["parent", "worker"])
+def test_a_signal_to_the_processes_of_several_seeds(tmp_path, first):
+    """A batch system may send it to the parent alone, or to all of them, a worker first."""
     arguments = [*RUN, "--frames", "1e7", "--seeds", "0", "1", "-o", str(tmp_path)]
     running = process(*arguments)
     folders = [place(tmp_path, seed=seed) for seed in (0, 1)]
     wait_for(lambda: all(episodes(folder) for folder in folders))
-    os.killpg(running.pid, signal.SIGTERM)
+    pid = running.pid if first == "parent" else children(running.pid)[0]
+    os.kill(pid, signal.SIGUSR1)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 75, err
     assert "Traceback" not in err
     for folder in folders:
         assert checkpoint.read_state(folder / "checkpoint")["counters"]["step"] > 0
+        assert not is_locked(folder)
+
+
+def test_an_experiment_that_is_stopped_keeps_its_checkpoints(tmp_path):
+    running = process("reproduce", "deepsea", "--scale", "smoke", "-o", str(tmp_path))
+    wait_for(lambda: list(tmp_path.glob("*/episodes.jsonl")))
+    os.kill(running.pid, signal.SIGTERM)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 75, err
+    assert out == ""
+    assert "stopped by SIGTERM" in err
+    assert "Traceback" not in err
+    for log in tmp_path.glob("*/episodes.jsonl"):
+        there = (log.parent / "finished.json").exists() or checkpoint.find(
+            log.parent / "checkpoint"
+        )
+        assert there
+
+
+def test_stopped_on_ray_it_goes_on_here(tmp_path, capsys, never_stopped):
+    """Ctrl-C reaches all processes of the terminal, those of Ray too."""
+    arguments = [*STOPPED, "-o", str(tmp_path)]
+    folders = [place(tmp_path, seed=seed) for seed in (0, 1)]
+    on_ray = ["--engine", "ray", "--memory-per-job", "0.1", "--json"]
+    running = process(*arguments, *on_ray, "--seeds", "0", "1")
+    wait_for(lambda: all(episodes(folder) for folder in folders))
+    assert call(capsys, "status", str(tmp_path))[1].count("running") >= 2
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert "the same command goes on from there" in err
+    for folder in folders:
+        assert 0 < checkpoint.read_state(folder / "checkpoint")["counters"]["frames"] < 3000
+        assert not is_locked(folder)
+    code, _, err = call(capsys, *arguments, "--engine", "local")
+    assert code == 0, err
+    assert checkpoint_bytes(folders[0]) == checkpoint_bytes(never_stopped.folder)
 
 
 def test_bad_input_of_a_seed_among_several(tmp_path):

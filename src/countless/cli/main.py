@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from countless.cli.parser import parse
-from countless.cli.stopping import Interrupt, Terminated, terminate
+from countless.cli.stopping import TERMINATING, Interrupt, Terminated, terminate
 from countless.core.errors import CountlessError, naming_options
 
 FIRST_STEPS = """\
@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of a command."""
     interrupt = Interrupt()
     signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, terminate)
+    for number in TERMINATING:
+        signal.signal(number, terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ℓ shows a question mark
@@ -66,8 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print("countless: interrupted", file=sys.stderr)
         return 130
-    except Terminated:
-        print("countless: stopped by SIGTERM", file=sys.stderr)
+    except Terminated as error:
+        print(f"countless: stopped by {error.signal}", file=sys.stderr)
         return 75
     except MemoryError:
         print("countless: there is not enough memory for this", file=sys.stderr)

@@ -14,6 +14,7 @@ from countless.agents.dqn.config import GROUP_OF
 from countless.core.parameters import default_of
 
 if TYPE_CHECKING:
+    from countless.runs.engines import Where
     from countless.runs.run import Budget
 
 PART_TITLES = {
@@ -90,8 +91,45 @@ def budget_of(arguments: argparse.Namespace) -> Budget:
     """How much to run, as the command line says."""
     from countless.runs.run import Budget
 
-    names = [item.name for item in fields(Budget)]
-    return Budget(**{name: getattr(arguments, name, None) for name in names})
+    given = {item.name: getattr(arguments, item.name, None) for item in fields(Budget)}
+    return Budget(**given | {"elsewhere": where_of(arguments).device})
+
+
+def add_where_options(parser: argparse.ArgumentParser) -> None:
+    """Which engine, and what a job takes of a cluster."""
+    group = parser.add_argument_group("where to run (docs/cluster.md)")
+    group.add_argument(
+        "--engine",
+        metavar="local|ray",
+        help="this machine, or a Ray cluster; results do not depend on it (default: local)",
+    )
+    group.add_argument(
+        "--address",
+        metavar="HOST:PORT|auto",
+        help="ray: the cluster's head, of which this machine is a node (default: RAY_ADDRESS, else "
+        "Ray on this machine alone)",
+    )
+    group.add_argument(
+        "--cpus-per-job", type=float, help="ray: cores of a job (default: its threads)"
+    )
+    group.add_argument(
+        "--gpus-per-job",
+        type=float,
+        help="ray: GPUs of a deep job, 0.25 for four on one (default: 0)",
+    )
+    group.add_argument(
+        "--memory-per-job",
+        type=float,
+        metavar="GB",
+        help="ray: memory set aside for a job (default: what a deep job needs)",
+    )
+
+
+def where_of(arguments: argparse.Namespace) -> Where:
+    """Where to run, as the command line says."""
+    from countless.runs.engines import Where
+
+    return Where(**{item.name: getattr(arguments, item.name) for item in fields(Where)})
 
 
 def add_out(

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from countless.agents.catalogue import AGENTS
-from countless.cli.options import add_agent_options, add_budget_options, add_out
+from countless.cli.options import (
+    add_agent_options,
+    add_budget_options,
+    add_out,
+    add_where_options,
+)
 from countless.core.errors import BadInput, unknown_name
 
 EPILOG = """\
@@ -23,8 +28,8 @@ examples:
   countless report                                      one HTML page with all of it
   countless diagnose sr-norm fourrooms                  the bonus against true visit counts
 
-exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
-(run the same command again to go on)
+exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM,
+SIGUSR1 or SIGUSR2 (run the same command again to go on)
 """
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
@@ -123,6 +128,7 @@ def _add_run(commands: _Commands, agent: str | None, parameters: bool) -> None:
     )
     _add_agent_and_env(parser)
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     if parameters:
         add_agent_options(parser, agent)
@@ -148,6 +154,7 @@ def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     parser.add_argument(
         "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
@@ -222,6 +229,17 @@ def _add_reproduce(commands: _Commands) -> None:
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    deep.add_argument(
+        "--device", metavar="cpu|cuda", help="Atari games: what the networks run on (default: cpu)"
+    )
+    cost = parser.add_argument_group("what it costs")
+    cost.add_argument(
+        "--estimate",
+        action="store_true",
+        help="run nothing: measure the speed here for seconds, and print jobs, hours, memory and disk",
+    )
+    cost.add_argument("--gpus", type=int, help="with --estimate: GPUs to spread over (default: 8)")
+    add_where_options(parser)
     add_out(parser, "results", "where records and figures are kept")
 
 

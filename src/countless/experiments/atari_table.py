@@ -41,7 +41,8 @@ PAPER_STEPS = FRAMES["paper"] // 5
 
 
 def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
-    """One seed of one cell, on the CPU in float32: runs that round otherwise are other jobs."""
+    """One seed of one cell, in float32: runs that round otherwise are other jobs."""
+    from countless.agents.dqn.device import Device
     from countless.runs.dqn import make_job
 
     return make_job(
@@ -49,7 +50,7 @@ def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
         game,
         seed=seed,
         scale=plan.scale,
-        device="cpu",
+        device=Device(plan.device),
         parameters=column.parameters,
     )
 
@@ -121,7 +122,9 @@ def atari_table(
         claims = () if plan.scale == "paper" else (_claim(columns, plan),)
         return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)), claims)
 
-    return Experiment(name, summary, title, "dqn", jobs, render, minutes=8.0, games=games)
+    return Experiment(
+        name, summary, title, "dqn", jobs, render, minutes=8.0, devices=True, games=games
+    )
 
 
 def _claim(columns: Sequence[Column], plan: Plan) -> Claim:

@@ -18,7 +18,7 @@ from countless.analysis.charts import Panels
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
-from countless.runs.engine import LocalEngine
+from countless.runs.engines import Engine
 from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
 from countless.runs.result import Result
@@ -37,6 +37,7 @@ class Plan:
     scale: str = "smoke"
     games: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0,)
+    device: str = "cpu"  # Atari games may be played elsewhere; what rounds otherwise is another job
 
 
 class Records:
@@ -131,6 +132,7 @@ class Experiment:
     render: Callable[[Plan, Records, Path], Section]
     minutes: float = 1.0  # about, with the default plan, on two cores
     partial: bool = False
+    devices: bool = False  # whether it heeds the plan's device
     games: tuple[str, ...] = field(default=())
     scale_games: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -173,10 +175,11 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
     else:
         words += ["--scale", plan.scale, "--games", *plan.games]
         words += ["--seeds", *map(str, plan.seeds)]
+        words += [] if plan.device == "cpu" else ["--device", plan.device]
     return " ".join(words)
 
 
-def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) -> Finished:
+def run(experiment: Experiment, plan: Plan, results: Path, engine: Engine) -> Finished:
     """Run what is missing, write down the plan, and show it."""
     store = Store(results, command_of(experiment, plan))
     records = Records(store)
@@ -194,6 +197,8 @@ def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) 
 def _write_plan(place: Path, plan: Plan, folders: Sequence[str]) -> None:
     kept = read_json(place / "plan.json") or {}
     settings = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
+    if plan.device == "cpu":
+        settings.pop("device")  # as in plans from before there was a choice
     content = {"plan": settings, "jobs": list(dict.fromkeys(folders))}
     if {name: kept.get(name) for name in content} != content:
         write_json(place / "plan.json", content)
