@@ -39,7 +39,7 @@ $(VENV)/.core: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
 	@echo "Setting up $(VENV) with the development tools ..."
-	@$(PIP) --editable '.[dev,deep,sb3]'
+	@$(PIP) --editable '.[dev,deep,lab,sb3]'
 	@touch $@ $(VENV)/.core
 
 clean:

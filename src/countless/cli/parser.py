@@ -254,7 +254,8 @@ def _add_lab(commands: _Commands) -> None:
     parser = commands.add(
         "lab",
         "a page on this machine: turn parameters, draw a gridworld, watch agents learn side by side",
-        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C closes it.",
+        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C\n"
+        "closes it.",
     )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default: 0)")
     parser.add_argument(

@@ -10,9 +10,7 @@ from countless.envs.mdp import MDP
 
 MOST_SIDE = 20
 FLOOR, WALL, START, PIT = ".", "#", "S", "x"
-CELLS = (
-    f"{FLOOR} floor, {WALL} wall, {START} start, 1 to 9 a reward of that size, {PIT} a pit (-1)"
-)
+CELLS = f"{FLOOR} floor, {WALL} wall, {START} start, 1 to 9 a reward of that size, {PIT} a pit (-1)"
 
 
 def grid_from_text(text: str, name: str = "drawn") -> MDP:

@@ -87,7 +87,9 @@ def mdp_text(mdp: MDP) -> str:
     """
     ends = np.unique(mdp.next_state[mdp.terminated])
     if mdp.episode_limit is not None or not mdp.terminated[np.isin(mdp.next_state, ends)].all():
-        raise BadInput(f"{mdp.name}: an .mdp file ends episodes in terminal states, and nowhere else")
+        raise BadInput(
+            f"{mdp.name}: an .mdp file ends episodes in terminal states, and nowhere else"
+        )
     columns = (mdp.state, mdp.action, mdp.next_state, mdp.reward, mdp.probability)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     lines = [", ".join(map(repr, row)) for row in rows]

@@ -10,6 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
 import countless
 from countless.core.errors import BadInput, CountlessError
 from countless.core.parameters import check_count
@@ -21,11 +29,6 @@ from countless.lab.pictures import representation
 from countless.lab.settings import Request as LabRequest
 from countless.lab.settings import read_request
 from countless.lab.wire import pack
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 PACKAGE = Path(countless.__file__).parent
 STATIC, VENDOR = PACKAGE / "lab" / "static", PACKAGE / "web" / "vendor"
@@ -68,7 +71,8 @@ class Lab:
         """Curves and maps of every column, as far as they are made."""
         setting = question.setting
         pictures = self.board.answer(question, self.board.announce(question))
-        columns, arrays = [], {}
+        columns: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[np.float64]] = {}
         for i, (column, picture) in enumerate(zip(setting.columns, pictures, strict=True)):
             columns.append({
                 **column_controls(column.agent.name, setting.mdp, column.given),

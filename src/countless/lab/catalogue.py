@@ -23,8 +23,10 @@ ENVS = (
     "riverswim", "riverswim-12", "sixarms", "chain-20", "deepsea-8", "deepsea-14", "gridworld-10",
     "fourrooms",
 )  # fmt: skip
-EXAMPLE_MAP = "S....#....|.....#....|.....#..x.|..........|.....#....|##.###.##.|.....#....|..1..#....|" \
-    ".........9|.....#...."  # fmt: skip
+EXAMPLE_MAP = (
+    "S....#....|.....#....|.....#..x.|..........|.....#....|"
+    "##.###.##.|.....#....|..1..#....|.........9|.....#...."
+)
 SYMBOLS = {
     "alpha": "α", "eta": "η", "gamma_sr": "γ of the SR", "beta": "β", "epsilon": "ε", "norm": "norm, p",
 }  # fmt: skip

@@ -24,9 +24,7 @@ def require_lab() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        raise BadInput(
-            f"the lab needs starlette and uvicorn: {install_hint('lab')}"
-        ) from None
+        raise BadInput(f"the lab needs starlette and uvicorn: {install_hint('lab')}") from None
 
 
 def warm_up(reporter: Reporter) -> None:
@@ -48,7 +46,9 @@ def listen(port: int) -> socket.socket:
         taken.bind((LOOPBACK, port))
     except OSError as error:
         taken.close()
-        raise BadInput(f"port {port} cannot be used: {error.strerror}; 0 takes a free one") from None
+        raise BadInput(
+            f"port {port} cannot be used: {error.strerror}; 0 takes a free one"
+        ) from None
     return taken
 
 

@@ -64,8 +64,8 @@ function options(width, count) {
     series,
     bands,
     axes: [
-      { ...axis, label: "steps of a run" },
-      { ...axis, label: "reward so far, mean and 95% band", size: 58 },
+      { ...axis, label: "steps of a run", size: 34 },
+      { ...axis, label: "reward so far", size: 58 },
     ],
     hooks: { draw: [drawMark] },
   };

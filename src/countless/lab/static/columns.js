@@ -63,9 +63,7 @@ export class Column {
     this.root.replaceChildren(
       element("div", { class: "head" }, element("label", { for: id, id: `agent-label-${this.index}` }, number), select, remove),
       element("p", { class: "small" }, controls.summary),
-      ...main.map((parameter) => this.#slider(parameter)),
-      ...(rest.length ? [more] : []),
-      this.caution,
+      element("div", {}, ...main.map((parameter) => this.#slider(parameter)), ...(rest.length ? [more] : []), this.caution),
       figures,
       this.reading,
     );

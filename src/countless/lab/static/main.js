@@ -21,7 +21,7 @@ let playing = null;
 let srTimer = null;
 
 const editor = new Editor($("editor"), (map) => change({ map }));
-new Guide($("tours"), $("tour"), (text) => { stopPlaying(); setting = parse(text, known); change({}); });
+const guide = new Guide($("tours"), $("tour"), (text) => { stopPlaying(); setting = parse(text, known); change({}); });
 
 // --- the setting -------------------------------------------------------------------------------
 
@@ -93,6 +93,7 @@ function draw(answer) {
   drawCurves($("chart"), picture, picture.marks[at()]);
   drawMaps();
   askForRows();
+  guide.tell(picture, at());
 }
 
 function at() {

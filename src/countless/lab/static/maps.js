@@ -41,7 +41,7 @@ export class HeatMap {
     const context = this.canvas.getContext("2d");
     context.scale(ratio, ratio);
     const scale = scaleOf(values, range);
-    this.low.textContent = short(scale.low);
+    this.low.textContent = (scale.below ? "≤ " : "") + short(scale.low);
     this.high.textContent = short(scale.high);
     for (let y = 0; y < rows; y++) {
       for (let x = 0; x < columns; x++) {
@@ -114,13 +114,14 @@ export function ends(values) {
   return { low, high, least };
 }
 
-// Logarithmic where the largest value is far above the smallest positive one.
+// Logarithmic where the largest value is far above the smallest positive one, over at most a factor of 1,000.
 function scaleOf(values, range) {
-  const { low, high, least } = range ?? ends(values);
+  const { low, high, least: smallest } = range ?? ends(values);
+  const least = Math.max(smallest, high / 1000);
   if (!(high >= low)) return { low: NaN, high: NaN, share: () => 0 };
   if (low >= 0 && high > 10 * least) {
     const span = Math.log(high / least);
-    return { low: least, high, log: true, share: (value) => Math.log(value / least) / span };
+    return { low: least, high, log: true, below: smallest < least, share: (value) => Math.log(value / least) / span };
   }
   return { low, high, share: (value) => (high > low ? (value - low) / (high - low) : 0.5) };
 }
