@@ -25,7 +25,7 @@ from countless.envs.mdp_file import mdp_text
 from countless.lab.board import Board, Superseded
 from countless.lab.catalogue import column_controls, mdp_description, page_catalogue
 from countless.lab.guard import Guard
-from countless.lab.pictures import representation
+from countless.lab.pictures import RUNS, representation
 from countless.lab.settings import Request as LabRequest
 from countless.lab.settings import read_request
 from countless.lab.wire import pack
@@ -71,6 +71,8 @@ class Lab:
         """Curves and maps of every column, as far as they are made."""
         setting = question.setting
         pictures = self.board.answer(question, self.board.announce(question))
+        # Before anything is read: another page's turn may add runs while this one is answered.
+        done = all(picture.done == RUNS for picture in pictures)
         columns: list[dict[str, Any]] = []
         arrays: dict[str, NDArray[np.float64]] = {}
         for i, (column, picture) in enumerate(zip(setting.columns, pictures, strict=True)):
@@ -84,7 +86,7 @@ class Lab:
         header = {
             "mdp": mdp_description(setting.mdp),
             "marks": pictures[0].marks.tolist(),
-            "done": all(picture.done == len(picture.rewards) for picture in pictures),
+            "done": done,
             "columns": columns,
         }
         return pack(header, arrays)

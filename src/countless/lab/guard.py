@@ -18,7 +18,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
+    "Cache-Control": "private, max-age=3600",  # under this start's token nothing changes
 }
 
 Scope = MutableMapping[str, Any]

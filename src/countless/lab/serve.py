@@ -44,6 +44,7 @@ def listen(port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((LOOPBACK, port))
+        taken.listen()  # a page that is quicker than the server waits
     except OSError as error:
         taken.close()
         raise BadInput(

@@ -150,18 +150,17 @@ export class Column {
       this.maps.bonus.draw(layout, values.bonus, chosen);
       words.push(`bonus ${short(values.bonus[chosen])}`);
     }
-    if (this.controls.has_sr) this.drawRow(layout, chosen);
+    if (this.controls.has_sr) this.drawRow(picture.mdp, chosen);
     const alike = picture.arrays["alike" + this.index][at];
     const rank = Number.isNaN(alike) ? "" : ` Over all states, the ranks of norm and visits correlate at ${alike.toFixed(2)}.`;
     this.reading.textContent = `State ${chosen}: ${words.join(", ")}.${rank}`;
   }
 
-  drawRow(layout, chosen) {
+  // Rows of another world are not shown; those of another setting are, until their own are here.
+  drawRow({ layout, states }, chosen) {
     this.#name("row", `row of the SR of state ${chosen} (expected visits)`);
-    const size = layout.flat().reduce((most, state) => Math.max(most, state), 0) + 1;
-    const states = this.sr ? Math.round(Math.sqrt(this.sr.length)) : size;
-    const row = this.sr ? this.sr.subarray(chosen * states, (chosen + 1) * states) : new Float32Array(size).fill(NaN);
-    this.maps.row.draw(layout, row, chosen);
+    if (this.sr?.length !== states * states) this.sr = new Float32Array(states * states).fill(NaN);
+    this.maps.row.draw(layout, this.sr.subarray(chosen * states, (chosen + 1) * states), chosen);
   }
 }
 

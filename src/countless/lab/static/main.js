@@ -48,11 +48,12 @@ async function ask(began) {
   const slow = setTimeout(() => {
     $("status").textContent = "Compiling this agent for this kind of world: once on a machine, some seconds …";
   }, PATIENCE);
+  const asked = setting;
   try {
     let first = true;
-    await server.picture(setting, (answer) => {
+    await server.picture(asked, (answer) => {
       clearTimeout(slow);
-      draw(answer);
+      draw({ ...answer, setting: asked });
       if (first) reportTime(began, answer.done);
       else if (answer.done) document.documentElement.dataset.complete = String(performance.now() - began);
       first = false;
@@ -162,10 +163,10 @@ function askForRows() {
     const step = picture.marks[at()];
     for (const [i, column] of columns.entries()) {
       if (!column.controls.has_sr) continue;
-      const answer = await server.representation(setting, i, step).catch(() => null);
+      const answer = await server.representation(asked.setting, i, step).catch(() => null);
       if (picture !== asked) return;
       column.sr = answer?.arrays.sr ?? null;
-      column.drawRow(picture.mdp.layout, chosen);
+      column.drawRow(picture.mdp, chosen);
     }
     document.documentElement.dataset.rows = String(step);
   }, 120);
