@@ -49,7 +49,7 @@ def visit(browser, address):
         page.on("console", lambda message: hear(message.text, refused))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(address + setting)
-        page.wait_for_selector("html[data-drawn]", state="attached")
+        wait_for_runs(page)
         return page
 
     yield opened
@@ -58,20 +58,9 @@ def visit(browser, address):
     assert said == []
 
 
-def drawn(page):
-    return int(page.get_attribute("html", "data-drawn"))
-
-
-def wait_for_redraw(page, before):
-    """The status line says when a change is drawn; the table, when all runs are in."""
-    page.wait_for_selector(f"html[data-drawn]:not([data-drawn='{before}'])", state="attached")
-    wait_for_runs(page)
-
-
 def wait_for_runs(page):
-    playwright.expect(page.locator("#returns tbody tr td:last-child").first).to_have_text(
-        "200 of 200"
-    )
+    """The picture of the latest change, with all its runs."""
+    page.wait_for_selector("html[data-complete]", state="attached")
 
 
 def means(page):
@@ -86,7 +75,6 @@ def violations(page):
 
 def test_the_first_screen_says_what_it_is_and_shows_it(visit):
     page = visit()
-    wait_for_runs(page)
     assert "Choose a world" in page.inner_text("header")
     assert means(page)[0] == "24,761"  # countless run sarsa riverswim --runs 200
     assert page.locator("#columns article").count() == 3
@@ -101,11 +89,10 @@ def test_the_first_screen_says_what_it_is_and_shows_it(visit):
 
 def test_a_slider_redraws_and_the_address_keeps_it(visit):
     page = visit("#env=riverswim&agent=sarsa&agent=sarsa-sr")
-    wait_for_runs(page)
-    before, count = means(page), drawn(page)
+    before = means(page)
     page.focus("#p-1-beta")
     page.keyboard.press("ArrowRight")
-    wait_for_redraw(page, count)
+    wait_for_runs(page)
     playwright.expect(page.locator("#status")).to_contain_text("Redrawn in")
     assert page.evaluate("document.activeElement.id") == "p-1-beta"
     after = means(page)
@@ -113,12 +100,10 @@ def test_a_slider_redraws_and_the_address_keeps_it(visit):
     assert after[1] != before[1]
     assert "sarsa-sr%2Cbeta%3D200" in page.url
     page.reload()
-    page.wait_for_selector("html[data-drawn]", state="attached")
     wait_for_runs(page)
     assert means(page) == after
-    count = drawn(page)
     page.select_option("#agent-0", "sarsa-counts")
-    wait_for_redraw(page, count)
+    wait_for_runs(page)
     page.click("text=Show the command")
     assert "countless run sarsa-sr riverswim --runs 200 --seed 0 --beta 200" in page.inner_text(
         "dialog"
@@ -147,18 +132,16 @@ def test_time_and_the_row_of_the_sr_under_the_pointer(visit):
 
 def test_a_drawing_is_painted_and_exported(visit, tmp_path):
     page = visit("#env=drawn&map=S..%7C..9&agent=sarsa&agent=sarsa-sr")
-    count = drawn(page)
     page.click("[aria-label='row 1, column 2: floor']")
-    wait_for_redraw(page, count)
+    wait_for_runs(page)
     assert page.locator("[aria-label='row 1, column 2: wall']").count() == 1
-    count = drawn(page)
     page.focus("[role=gridcell][tabindex='0']")
     for key in ("ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     page.check("text=pit")
     page.focus("[role=gridcell][tabindex='0']")
     page.keyboard.press(" ")
-    wait_for_redraw(page, count)
+    wait_for_runs(page)
     with page.expect_download() as download:
         page.click("text=Export as .mdp")
     path = tmp_path / "drawn.mdp"

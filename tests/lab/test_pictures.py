@@ -64,12 +64,25 @@ def test_maps_against_a_loop_over_the_trace():
             visits[run, int(step[STATE])] += 1
             norms[run, int(step[STATE])] = step[NORM]
     arrays = picture.arrays()
+    assert arrays is picture.arrays()  # made once
     np.testing.assert_allclose(arrays["visits"][at], visits.mean(axis=0))
     np.testing.assert_allclose(arrays["norm"][at], np.nanmean(norms, axis=0))
     np.testing.assert_allclose(arrays["bonus"][at], np.nanmean(picture.agent.beta / norms, axis=0))
     so_far = trace[:, : picture.marks[at], REWARD].sum(axis=1)
     np.testing.assert_allclose(arrays["mean"][at], so_far.mean())
     assert arrays["low"][at] < arrays["mean"][at] < arrays["high"][at]
+
+
+def test_a_picture_grows_with_its_runs():
+    mdp = lab_mdp("riverswim", "")
+    picture = Picture(make_agent("sarsa-sr", mdp), mdp, 0)
+    picture.work(picture.claim())
+    early, half = picture.arrays(), picture.summary()["half"]
+    while runs := picture.claim():
+        picture.work(runs)
+    assert not np.array_equal(early["mean"], picture.arrays()["mean"])
+    assert picture.summary()["half"] < half
+    np.testing.assert_allclose(picture.arrays()["visits"].sum(axis=1), picture.marks)
 
 
 @pytest.mark.parametrize("name", ["sarsa-sr", "sarsa-counts", "sarsa-dr"])

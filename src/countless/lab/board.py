@@ -15,7 +15,7 @@ from countless.core.seeding import digest
 from countless.lab.pictures import Picture
 from countless.lab.settings import Request, Setting
 
-TURN = 0.12  # seconds that one question may compute; the page asks again for the rest
+TURN = 0.1  # seconds that one question may compute; the page asks again for the rest
 PATIENCE = 0.02  # seconds between looks for a newer question
 MOST_PICTURES = 64
 MOST_CLIENTS = 64

@@ -72,6 +72,8 @@ class Picture:
         )
         self.begun = self.done = 0
         self.error: CountlessError | None = None
+        self._made: dict[str, Array] = {}
+        self._made_of = -1  # runs
 
     @property
     def quantity(self) -> Quantity | None:
@@ -123,18 +125,23 @@ class Picture:
     def arrays(self) -> dict[str, Array]:
         """The curve with its band, and the maps at each mark; NaN where a state was never visited."""
         with self.lock:
-            mean, half = band(self.rewards)
-            visited = np.where(self.seen > 0, self.seen, np.nan)
-            visits, norm = self.visits / max(self.done, 1), self.norms / visited
-            return {
-                "mean": mean,
-                "low": mean - half,
-                "high": mean + half,
-                "visits": visits,
-                "norm": norm,
-                "bonus": self.bonuses / visited,
-                "alike": np.array([_alike(*maps) for maps in zip(visits, norm, strict=True)]),
-            }
+            if self._made_of != self.done:
+                self._made, self._made_of = self._arrays(), self.done
+            return self._made
+
+    def _arrays(self) -> dict[str, Array]:
+        mean, half = band(self.rewards)
+        visited = np.where(self.seen > 0, self.seen, np.nan)
+        visits, norm = self.visits / max(self.done, 1), self.norms / visited
+        return {
+            "mean": mean,
+            "low": mean - half,
+            "high": mean + half,
+            "visits": visits,
+            "norm": norm,
+            "bonus": self.bonuses / visited,
+            "alike": np.array([_alike(*maps) for maps in zip(visits, norm, strict=True)]),
+        }
 
     def summary(self) -> dict[str, Any]:
         """Numbers for the table below the curves."""

@@ -45,18 +45,25 @@ function showWorld() {
 }
 
 async function ask(began) {
+  const asked = setting;
+  const report = document.documentElement.dataset;
+  delete report.complete;
   const slow = setTimeout(() => {
     $("status").textContent = "Compiling this agent for this kind of world: once on a machine, some seconds …";
   }, PATIENCE);
-  const asked = setting;
+  let first = null;
   try {
-    let first = true;
-    await server.picture(asked, (answer) => {
+    await server.picture(asked, async (answer) => {
       clearTimeout(slow);
       draw({ ...answer, setting: asked });
-      if (first) reportTime(began, answer.done);
-      else if (answer.done) document.documentElement.dataset.complete = String(performance.now() - began);
-      first = false;
+      const time = (await shown()) - began;
+      if (picture.setting !== asked) return;
+      first ??= time;
+      report.redrawn = first;
+      if (answer.done) report.complete = time;
+      const runs = Math.min(...answer.columns.map((column) => column.summary_of_runs.runs));
+      const more = answer.done ? (time > first ? `, all runs in ${whole(time)} ms` : "") : `, ${runs} runs so far`;
+      $("status").textContent = `Redrawn in ${whole(first)} ms${more}.`;
     });
   } catch (error) {
     $("problem").textContent = error.message;
@@ -67,16 +74,9 @@ async function ask(began) {
   }
 }
 
-// From the change to the frame that shows it.
-function reportTime(began, done) {
-  requestAnimationFrame(() => setTimeout(() => {
-    const time = performance.now() - began;
-    const runs = picture.columns.map((c) => c.summary_of_runs.runs);
-    const how = done ? "" : ` with the first ${Math.min(...runs)} runs, more follow`;
-    $("status").textContent = `Redrawn in ${Math.round(time)} ms${how}.`;
-    Object.assign(document.documentElement.dataset, { redrawn: time, drawn: Number(document.documentElement.dataset.drawn ?? 0) + 1 });
-    if (done) document.documentElement.dataset.complete = String(time);
-  }));
+// When the frame is on the screen that has what was just drawn.
+function shown() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => resolve(performance.now()))));
 }
 
 // --- drawing -----------------------------------------------------------------------------------

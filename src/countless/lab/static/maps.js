@@ -7,7 +7,8 @@ const VIRIDIS = [
   [31, 158, 137], [53, 183, 121], [110, 206, 88], [181, 222, 43], [253, 231, 37],
 ];
 const STRIP_CELL = 46;
-const TEXT_CELL = 34;
+const TEXT_STRIP = 34; // pixels from which a cell has room for its number: in a row, on a map
+const TEXT_MAP = 50;
 
 export class HeatMap {
   // `label` names what is shown; `choose(state)` is called for the state under pointer or focus.
@@ -59,7 +60,7 @@ export class HeatMap {
     const rgb = known ? viridis(scale.share(value)) : null;
     context.fillStyle = state < 0 ? colour("--wall") : rgb ? `rgb(${rgb})` : colour("--empty");
     context.fillRect(x, y, side + 0.5, tall + 0.5);
-    if (state < 0 || side < TEXT_CELL) return;
+    if (state < 0 || side < (this.layout.length === 1 ? TEXT_STRIP : TEXT_MAP)) return;
     const light = rgb && (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) > 130;
     context.fillStyle = rgb ? (light ? "#000" : "#fff") : colour("--ink");
     context.textAlign = "center";

@@ -8,7 +8,7 @@ export async function catalogue() {
   return (await answered(fetch("catalogue"))).json();
 }
 
-// Calls `draw(picture)` for every answer until all runs are in; false where a newer question came.
+// Calls `draw(picture)` for every answer until all runs are in, or a newer question comes.
 export async function picture(setting, draw) {
   asking?.abort();
   const own = (asking = new AbortController());
@@ -17,14 +17,12 @@ export async function picture(setting, draw) {
   try {
     for (;;) {
       const answer = unpack(await post("picture", body, own.signal));
-      if (own.signal.aborted) return false;
-      draw(answer);
-      if (answer.done) return true;
-      await new Promise((resolve) => setTimeout(resolve, 15));
+      if (own.signal.aborted) return;
+      await draw(answer);
+      if (answer.done) return;
     }
   } catch (error) {
-    if (own.signal.aborted || error.superseded) return false;
-    throw error;
+    if (!own.signal.aborted && !error.superseded) throw error;
   }
 }
 
@@ -32,8 +30,8 @@ export async function representation(setting, column, step) {
   return unpack(await post("sr", { ...question(setting), column, step }));
 }
 
-export async function exported(setting) {
-  return (await post("export", question(setting))).slice(0);
+export function exported(setting) {
+  return post("export", question(setting));
 }
 
 function question({ env, map, seed, columns }) {
