@@ -6,16 +6,22 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint bench bench-bonuses clean
+.PHONY: reproduce test setup browser lint bench bench-bonuses bench-lab clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
 	$(BIN)/countless report
 
-test: setup lint
+test: setup browser lint
 	$(BIN)/pytest -n 2 --dist worksteal
 
 setup: $(VENV)/.dev
+
+# The page of the lab is tested in chromium: installed where that is possible, else those tests are skipped.
+browser:
+	@command -v chromium >/dev/null \
+	|| { test "$$(id -u)" = 0 && apt-get install --yes --quiet chromium >/dev/null 2>&1; } \
+	|| echo "There is no chromium here: the tests of the lab's page are skipped (apt-get install chromium)"
 
 lint: setup
 	$(BIN)/ruff check .
@@ -28,6 +34,9 @@ bench: $(VENV)/.core
 
 bench-bonuses: setup
 	$(BIN)/python benchmarks/bonuses.py
+
+bench-lab: setup
+	$(BIN)/python benchmarks/lab.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

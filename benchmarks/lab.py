@@ -1,12 +1,12 @@
 """From a slider to the redrawn picture, measured in the browser that shows it.
 
-    python benchmarks/lab.py            milliseconds, and their share of the 200 that the lab may take
+    python benchmarks/lab.py            milliseconds, and their share of the 200 that are allowed
     python benchmarks/lab.py --json     one JSON document
 
-The lab runs as people start it, chromium is driven by Playwright, and the page's own clock goes from the
-change to the frame after the drawing. Every change is a value that was not shown before, so that nothing
-comes out of a cache. Milliseconds depend on what else the machine does: the load average is printed
-with them.
+The lab runs as people start it, chromium is driven by Playwright, and the page's own clock goes from
+the change to the frame after the drawing. Every change is a value that was not shown before, so that
+nothing comes out of a cache. Milliseconds depend on what else the machine does: the load average is
+printed with them.
 """
 
 from __future__ import annotations

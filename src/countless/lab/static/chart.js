@@ -57,7 +57,7 @@ function options(width, count) {
   };
   return {
     width,
-    height: Math.max(240, Math.min(300, Math.round(width * 0.42))),
+    height: 230,
     scales: { x: { time: false } },
     legend: { show: false },
     cursor: { show: false },
