@@ -128,13 +128,20 @@ function newColumn(index, controls) {
   });
 }
 
+// The agent and what was changed of it: the same one may be there twice.
+function label({ agent, parameters }) {
+  const given = parameters.filter((p) => p.source === "given").map((p) => `${p.symbol} ${p.value}`);
+  return [agent, ...given].join(", ");
+}
+
 function showReturns() {
-  const rows = picture.columns.map(({ agent, summary_of_runs: s }, i) => {
+  const rows = picture.columns.map((column, i) => {
+    const s = column.summary_of_runs;
     const swatch = element("i");
     swatch.style.setProperty("--colour", `var(${COLOURS[i]})`);
     swatch.style.setProperty("--dash", DASHES[i]);
     const cells = [whole(s.mean), whole(s.half), whole(s.median), `${s.runs} of ${s.of}`];
-    return element("tr", {}, element("td", {}, swatch, agent), ...cells.map((text) => element("td", {}, text)));
+    return element("tr", {}, element("td", {}, swatch, label(column)), ...cells.map((text) => element("td", {}, text)));
   });
   document.querySelector("#returns tbody").replaceChildren(...rows);
 }
@@ -216,9 +223,9 @@ $("add").addEventListener("click", () => change({ columns: [...setting.columns, 
 
 $("show-command").addEventListener("click", () => {
   const parts = setting.env === "drawn" ? [element("p", {}, "First export the drawing as drawn.mdp, into the folder where you run this.")] : [];
-  for (const { agent, command, python } of picture.columns) {
-    parts.push(element("h3", {}, agent));
-    for (const [name, text] of [["In a terminal", command], ["In Python", python]]) {
+  for (const column of picture.columns) {
+    parts.push(element("h3", {}, label(column)));
+    for (const [name, text] of [["In a terminal", column.command], ["In Python", column.python]]) {
       parts.push(element("p", { class: "small" }, name), element("pre", { tabindex: 0 }, text));
     }
   }
