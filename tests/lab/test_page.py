@@ -126,6 +126,7 @@ def test_time_and_the_row_of_the_sr_under_the_pointer(visit):
     playwright.expect(page.locator("#step-shown")).to_have_text("1,000 steps")
     assert reading.inner_text() != late
     assert "step=1000" in page.url
+    page.fill("#step", "45")
     page.click("#play")
     playwright.expect(page.locator("#step-shown")).to_have_text("5,000 steps")
 

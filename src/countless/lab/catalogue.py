@@ -16,7 +16,7 @@ from countless.core.errors import BadInput, unknown_name
 from countless.envs.catalog import make_mdp
 from countless.envs.drawing import grid_from_text
 from countless.envs.mdp import MDP
-from countless.lab.pictures import MOST_PLANNED, QUANTITIES, RUNS
+from countless.lab.pictures import QUANTITIES
 
 DRAWN = "drawn"
 ENVS = (
@@ -73,8 +73,6 @@ def page_catalogue() -> dict[str, Any]:
         "envs": [*ENVS, DRAWN],
         "agents": {entry.name: entry.summary for entry in tabular_agents()},
         "map": EXAMPLE_MAP,
-        "runs": RUNS,
-        "most_planned": MOST_PLANNED,
     }
 
 

@@ -171,7 +171,8 @@ def representation(agent: TabularAgent, mdp: MDP, seed: int, step: int) -> Array
     """The SR (state, state) after `step` steps, mean over the first runs: replayed along their states.
 
     A step ends an episode where all outcomes of its state and action do; the MDPs of the lab have no
-    others that end one.
+    others that end one. The last step of a run has no bootstrap, as `time_limit` terminal has it: the
+    trace does not know where it led.
     """
     eta, gamma = getattr(agent, "eta", None), getattr(agent, "gamma_sr", None)
     if eta is None or gamma is None:
