@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint docs browser bench bench-bonuses clean
+.PHONY: reproduce test setup lint docs browser bench bench-bonuses bench-lab clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
@@ -41,6 +41,9 @@ bench: $(VENV)/.core
 bench-bonuses: setup
 	$(BIN)/python benchmarks/bonuses.py
 
+bench-lab: setup
+	$(BIN)/python benchmarks/lab.py
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -51,7 +54,7 @@ $(VENV)/.core: $(VENV)/bin/python $(INPUTS)
 
 $(VENV)/.dev: $(VENV)/bin/python $(INPUTS)
 	@echo "Setting up $(VENV) with the development tools ..."
-	@$(PIP) --editable '.[dev,deep,sb3,ray]'
+	@$(PIP) --editable '.[dev,deep,lab,sb3,ray]'
 	@touch $@ $(VENV)/.core
 
 clean:

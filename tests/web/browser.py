@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-AXE = Path(__file__).parent.parent / "data" / "axe" / "axe.min.js"
+AXE = Path(__file__).parent.parent / "data" / "axe-core" / "axe.min.js"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 # Rules of WCAG 2.1, levels A and AA.

@@ -27,6 +27,7 @@ examples:
   countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
   countless report                                      one HTML page with all of it
   countless diagnose sr-norm fourrooms                  the bonus against true visit counts
+  countless lab                                         turn parameters and watch agents learn
 
 exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM,
 SIGUSR1 or SIGUSR2 (run the same command again to go on)
@@ -99,6 +100,7 @@ def build_parser(agent: str | None = None, parameters: bool = True) -> argparse.
     _add_reproduce(commands)
     _add_report(commands)
     _add_watch(commands)
+    _add_lab(commands)
     commands.add("doctor", "what is installed, and how fast it runs here")
     return parser
 
@@ -267,6 +269,19 @@ def _add_watch(commands: _Commands) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
     add_out(parser, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
+
+
+def _add_lab(commands: _Commands) -> None:
+    parser = commands.add(
+        "lab",
+        "a page on this machine: turn parameters, draw a gridworld, watch agents learn side by side",
+        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C\n"
+        "closes it.",
+    )
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default: 0)")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, and open nothing"
+    )
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
