@@ -17,7 +17,8 @@ from countless.analysis.statistics import rank_correlation
 from countless.core.errors import BadInput, CountlessError
 from countless.envs.mdp import MDP
 from countless.lab.kernels import add_representation, add_runs
-from countless.runs.tabular import curve_marks, default_steps
+from countless.runs.tabular import default_steps
+from countless.runs.tabular_tables import curve_marks
 
 RUNS = 200
 PIECE = 25  # runs that are traced at once; an agent that plans takes them one by one
