@@ -8,11 +8,10 @@ import sys
 
 import pytest
 
-from countless.agents.dqn import checkpoint
 from countless.cli.main import main
 from countless.core.errors import install_hint
 from countless.runs.store import Store
-from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, wait_for
+from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, kept_counters, wait_for
 
 OPTIONS = [
     word for name, value in TINY.items() for word in (f"--{name.replace('_', '-')}", str(value))
@@ -199,10 +198,15 @@ def test_a_device_that_is_not_there(capsys, tmp_path, monkeypatch):
 def test_a_corrupted_checkpoint(capsys, tmp_path):
     out = str(tmp_path)
     assert call(capsys, *RUN, "--frames", "20", "-o", out)[0] == 0
-    (place(tmp_path) / "checkpoint" / "replay.flags.npy").write_bytes(b"")
+    (place(tmp_path) / "checkpoint" / "bonus.1.safetensors").write_bytes(b"")
+    code, _, err = call(capsys, "status", out, "--verify")
+    assert code == 1
+    assert "bonus.1.safetensors has 0 bytes, not the" in err
     code, _, err = call(capsys, *RUN, "--frames", "40", "-o", out)
-    assert code == 2
-    assert "replay.flags.npy has changed since it was written" in err
+    assert code == 0
+    assert "bonus.1.safetensors has 0 bytes, not the" in err
+    assert "this checkpoint is set aside, and the run goes on" in err
+    assert call(capsys, "status", out, "--verify")[0] == 0
 
 
 def test_a_folder_that_cannot_be_written(capsys, tmp_path):
@@ -249,7 +253,7 @@ def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, n
     assert out == ""
     assert "Traceback" not in err
     assert "the same command goes on from there" in err
-    assert 0 < checkpoint.read_state(folder / "checkpoint")["counters"]["frames"] < 3000
+    assert 0 < kept_counters(folder)["frames"] < 3000
     assert not (folder / "finished.json").exists()
     code, _, err = call(capsys, *STOPPED, "-o", str(tmp_path))
     assert code == 0, err
@@ -282,16 +286,17 @@ def test_a_signal_to_all_processes_of_several_seeds(tmp_path):
     assert running.returncode == 75, err
     assert "Traceback" not in err
     for folder in folders:
-        assert checkpoint.read_state(folder / "checkpoint")["counters"]["step"] > 0
+        assert kept_counters(folder)["step"] > 0
 
 
 def test_bad_input_of_a_seed_among_several(tmp_path):
-    assert main([*RUN, "--frames", "20", "--seed", "1", "-o", str(tmp_path)]) == 0
-    (place(tmp_path, seed=1) / "job.json").write_text("{")
+    assert main([*RUN, "--frames", "20", "--seed", "0", "-o", str(tmp_path)]) == 0
+    (place(tmp_path, seed=0)).rename(tmp_path / "x")
+    (tmp_path / "x").rename(place(tmp_path, seed=1))
     running = process(*RUN, "--frames", "40", "--seeds", "0", "1", "-o", str(tmp_path))
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")
-    assert "job.json is damaged" in err
+    assert "job.json is of another job" in err
     assert err.count("\n") == 1
     assert not place(tmp_path, seed=0).exists()  # nothing was begun
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from countless.bonuses.protocol import State
+from countless.core.durable import write_bytes
 from countless.core.errors import BadInput
-from countless.core.records import atomic_path
 
 
 def to_bytes(state: Mapping[str, Any]) -> bytes:
@@ -38,8 +38,7 @@ def from_bytes(content: bytes, origin: str = "the archive") -> State:
 
 def save_state(path: Path | str, state: Mapping[str, Any]) -> None:
     """Write a `state_dict` to `path`, whole or not at all."""
-    with atomic_path(Path(path)) as temporary:
-        temporary.write_bytes(to_bytes(state))
+    write_bytes(Path(path), to_bytes(state))
 
 
 def load_state(path: Path | str) -> State:

@@ -7,29 +7,38 @@
     progress.json   how far it has come, and in how many seconds of work
     finished.json   written last: how far it went, and in how many seconds
     lock            held by the process that is executing the job
+    owner.json      which process that is
     checkpoint/     deep agents: what the next step depends on
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
+from countless.core.durable import DAMAGED, remove_temporaries, set_aside
 from countless.core.errors import BadInput, named
+from countless.core.progress import Task
 from countless.core.provenance import provenance
-from countless.core.records import SCHEMA, ensure_folder, read_json, read_table, write_json
+from countless.core.records import (
+    SCHEMA,
+    ensure_folder,
+    examine_record,
+    read_json,
+    read_table,
+    write_json,
+)
 from countless.runs.job import Execution, Job, Outcome, folder_name, job_id
+from countless.runs.lock import is_locked, locked
 
 if TYPE_CHECKING:
     import pyarrow
 
-FINISHED, PARTIAL, RUNNING, DAMAGED = STATES = ("finished", "partial", "running", "damaged")
+FINISHED, PARTIAL, RUNNING = "finished", "partial", "running"
+STATES = (FINISHED, PARTIAL, RUNNING, DAMAGED)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,28 @@ class StoredJob:
         if reached is None and self.folder is not None:
             reached = read_json(self.folder / "progress.json")
         return float((reached or {}).get("seconds", 0.0))
+
+
+def record_files(folder: Path) -> Iterator[Path]:
+    """The JSON and Parquet files of a job, or of an experiment."""
+    for name in ("job.json", "progress.json", "finished.json", "plan.json"):
+        if (folder / name).exists():
+            yield folder / name
+    for kind in ("records", "curves"):
+        yield from sorted((folder / kind).glob("*.parquet"))
+
+
+def _clear(folder: Path, task: Task) -> None:
+    """Make way for the work: what is half-written goes, and what is damaged is set aside.
+
+    It is then computed again.
+    """
+    for place in (folder, folder / "records", folder / "curves"):
+        remove_temporaries(place)
+    for path in record_files(folder):
+        if examine_record(path) == DAMAGED:
+            aside = set_aside(path)
+            task.warn(f"{path} was damaged; it is set aside as {aside.name} and made again")
 
 
 def _read_parts(folder: Path | None, kind: str) -> pyarrow.Table | None:
@@ -152,6 +183,7 @@ class Store:
         self.check_place(job)
         ensure_folder(place)
         with locked(place):
+            _clear(place, execution.task)
             about = _write_about(place / "job.json", about)
             outcome = job.execute(place, execution)
             write_json(place / "finished.json", outcome.finished)
@@ -163,9 +195,12 @@ class Store:
         path = None if place is None else place / "job.json"
         if path is None or not path.exists():
             return
-        there = read_json(path)
-        if there is None or there.get("id") != job_id(job):
-            raise BadInput(f"{path} is damaged; remove the folder {place} to start afresh")
+        there = read_json(path)  # one that is damaged will be set aside, and written again
+        if there is not None and there.get("id") != job_id(job):
+            raise BadInput(
+                f"{path} is of another job; remove the folder {place}, or give another with "
+                f"{named('out')}"
+            )
 
 
 def describe_job(job: Job, command: str) -> dict[str, Any]:
@@ -199,35 +234,3 @@ def about_records(about: Mapping[str, Any]) -> dict[str, Any]:
     """What goes with every Parquet file: enough to know what it is and what made it."""
     names = ("schema", "id", "engine", "agent", "env", "seed", "budget")
     return {name: about[name] for name in (*names, "command", "date", "versions", "commit")}
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a job's folder: two processes must not execute the same job."""
-    lock = FileLock(folder / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise BadInput(
-            f"another process is executing the job in {folder}; wait for it, or give another "
-            f"folder with {named('out')}"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def is_locked(folder: Path) -> bool:
-    """Whether a process is executing the job just now."""
-    if not (folder / "lock").exists():
-        return False
-    lock = FileLock(folder / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return True
-    except OSError:  # a store that may only be read is not executed here
-        return False
-    lock.release()
-    return False

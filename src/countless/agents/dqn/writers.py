@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 from countless.agents.dqn.trainer import FinishedEpisode, StepRecord
-from countless.core.records import read_lines, write_text
+from countless.core.durable import cannot_write, write_bytes
 
 UPDATES_PER_EVENT = 100
 
@@ -15,15 +17,24 @@ UPDATES_PER_EVENT = 100
 class EpisodeLog:
     """`episodes.jsonl`: one JSON line per episode, flushed when it ends."""
 
-    def __init__(self, path: Path, keep_until: int) -> None:
-        """Open for going on at step `keep_until`: what was logged after it is played again."""
-        kept = [episode for episode in read_lines(path) if episode["step"] <= keep_until]
-        write_text(path, "".join(json.dumps(episode) + "\n" for episode in kept))
-        self.scores = [float(episode["score"]) for episode in kept]
+    def __init__(self, path: Path, before: bytes = b"") -> None:
+        """Go on after `before`, which a checkpoint kept: what was logged later is played again."""
+        self.episodes: list[dict[str, Any]] = [json.loads(line) for line in before.splitlines()]
+        self._path = path
+        write_bytes(path, before)
         self._file = path.open("a")
 
+    @property
+    def scores(self) -> list[float]:
+        return [float(episode["score"]) for episode in self.episodes]
+
+    def content(self) -> bytes:
+        """What a checkpoint keeps."""
+        return "".join(json.dumps(episode) + "\n" for episode in self.episodes).encode()
+
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # on a full disk; a checkpoint has what counts
+            self._file.close()
 
     def add(self, ended: FinishedEpisode) -> None:
         episode = ended.episode
@@ -37,8 +48,12 @@ class EpisodeLog:
             "bonus": episode.bonus / episode.steps,
             "sr_norm": episode.sr_norm / episode.steps,
         }
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        self.episodes.append(line)
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
 
 
 class Events:
