@@ -59,7 +59,7 @@ class Attempts:
     def __init__(self, work, seed):
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(
-            ["countless.cli.main", "countless.runs.dqn", "torch.utils.tensorboard", "small_runs"]
+            ["countless.cli.main", "countless.runs.dqn", "torch.utils.tensorboard", "ale_py"]
         )
         self._work, self._random = work, random.Random(seed)
         self.landed = self.finished = 0

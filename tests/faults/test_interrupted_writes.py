@@ -75,6 +75,10 @@ def deaths(steps):
             yield at, True
 
 
+def episode(step):
+    return {"step": step, "score": 0.0}
+
+
 def play(trainer, turns):
     for _ in range(turns):
         trainer.turn()
@@ -85,8 +89,8 @@ def test_a_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(replay, "SEGMENT", 32)
     before, after = play(make_trainer(deep_job()), 60), play(make_trainer(deep_job()), 95)
     first = Checkpoints(tmp_path / "first")
-    first.save(play(make_trainer(deep_job()), 20), b"0")
-    first.save(before, b"1")
+    first.save(play(make_trainer(deep_job()), 20), [episode(0)])
+    first.save(before, [episode(1)])
 
     def copied(name):
         shutil.copytree(first.folder, tmp_path / name)
@@ -95,26 +99,26 @@ def test_a_checkpoint(tmp_path, monkeypatch):
         return checkpoints
 
     counted = copied("counted")
-    steps = steps_of(lambda: counted.save(after, b"2"))
+    steps = steps_of(lambda: counted.save(after, [episode(2)]))
     assert 6 + 2 < steps.count("replace") <= 6 + 3 + 2  # files, segments that changed, manifests
     seen = set()
     for number, (at, halfway) in enumerate(deaths(steps)):
         checkpoints = copied(str(number))
-        die_in(lambda kept=checkpoints: kept.save(after, b"2"), at, halfway)
+        die_in(lambda kept=checkpoints: kept.save(after, [episode(2)]), at, halfway)
         resumed = make_trainer(deep_job())
         kept = Checkpoints(checkpoints.folder).load(resumed)
-        expected = {b"1": before, b"2": after}[kept]
+        expected = [None, before, after][kept[0]["step"]]
         assert resumed.counters() == expected.counters()
         for name, array in replay_arrays(expected.replay).items():
             assert (replay_arrays(resumed.replay)[name] == array).all(), name
         assert check_snapshots(checkpoints.folder).damage == ()
-        seen.add(kept)
+        seen.add(kept[0]["step"])
         # The next one removes what this one left.
-        Checkpoints(checkpoints.folder).save(after, b"3")
+        Checkpoints(checkpoints.folder).save(after, [episode(3)])
         assert not list(checkpoints.folder.glob(".*"))
         numbers = {path.name.split(".")[-2] for path in checkpoints.folder.glob("network.*")}
         assert len(numbers) == 2
-    assert seen == {b"1", b"2"}
+    assert seen == {1, 2}
 
 
 @pytest.mark.parametrize("kind", ["json", "parquet"])

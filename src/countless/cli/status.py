@@ -13,7 +13,7 @@ from countless.analysis.tables import Table, counted
 from countless.cli.output import print_json, print_table, print_text
 from countless.core.durable import DAMAGED, UNVERIFIED, WHOLE
 from countless.core.errors import CountlessError
-from countless.core.records import read_json
+from countless.runs.described import read_reached
 from countless.runs.store import STATES, StoredJob, stored_jobs
 from countless.runs.verify import verify
 
@@ -100,7 +100,7 @@ def _progress(job: StoredJob) -> tuple[int | None, int | None, str]:
     budget = job.about.get("budget", {})
     rows = 0 if job.records is None else len(job.records)
     if job.about.get("engine") in ("dqn", "host"):
-        reached = job.finished or read_json(job.folder / "progress.json") or {}
+        reached = job.finished or read_reached(job.folder / "progress.json") or {}
         return int(reached.get("frames", 0)), budget.get("frames"), "frames"
     if job.about.get("engine") == "tabular":
         settings = len(job.about["identity"]["settings"])

@@ -18,7 +18,7 @@ from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, make_device, torch_threads, tune_process
 from countless.agents.dqn.learner import NonFiniteError
 from countless.agents.dqn.trainer import Trainer
-from countless.agents.dqn.writers import EpisodeLog, Events
+from countless.agents.dqn.writers import EpisodeLog, Events, Line
 from countless.core.durable import atomic_path
 from countless.core.errors import BadInput, CountlessError, named
 from countless.core.parameters import check_count
@@ -29,6 +29,7 @@ from countless.envs.atari import PROTOCOL
 from countless.envs.catalog import make_mdp
 from countless.envs.frame_env import FrameEnv
 from countless.envs.make import canonical_name, make_frame_env, means_atari
+from countless.runs.described import read_about, read_reached
 from countless.runs.dqn_progress import ProgressNotes
 from countless.runs.dqn_resources import (
     check_disk,
@@ -135,7 +136,7 @@ class DqnJob:
         check_episodes_fit(self.env, self.config)
         if folder is not None:
             check_disk(folder, env, self.config)
-            finished = read_json(folder / "finished.json")
+            finished = read_reached(folder / "finished.json")
             if finished is not None and not has_snapshot(folder / "checkpoint"):
                 raise BadInput(
                     f"{folder} holds a run of {finished['frames']:,} frames, but no checkpoint to go "
@@ -261,7 +262,7 @@ class _Work:
             finished["solved"] = job.until.describe()
         return Outcome(job.select(self._write_records(log)), None, finished)
 
-    def _resume(self) -> tuple[Trainer, bytes]:
+    def _resume(self) -> tuple[Trainer, list[Line]]:
         """The trainer as the last whole checkpoint left it, or new; the episodes until then."""
         while True:
             trainer = make_trainer(self.job)
@@ -271,7 +272,7 @@ class _Work:
                 self.checkpoints.set_aside(damage)
                 self.execution.task.warn(DAMAGED.format(self.job.label, damage))
                 continue
-            return trainer, before or b""
+            return trainer, before or []
 
     def _learn(
         self,
@@ -313,7 +314,7 @@ class _Work:
         self._save(trainer, log)
 
     def _save(self, trainer: Trainer, log: EpisodeLog) -> None:
-        self.checkpoints.save(trainer, log.content())
+        self.checkpoints.save(trainer, log.episodes)
         self._write_records(log)
         self.watch.save(frames=trainer.frames)
 
@@ -325,9 +326,9 @@ class _Work:
 
 def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
     """A run from its folder, as its checkpoint left it, with a replay too small to learn from."""
-    about = read_json(folder / "job.json")
+    about = read_about(folder / "job.json")
     there = folder / "checkpoint"
-    if about is None or not has_snapshot(there):
+    if not about or not has_snapshot(there):
         inside = sorted(path.parent.name for path in folder.glob("*/checkpoint"))
         meant = f"; it holds {', '.join(inside)}" if inside else ""
         raise BadInput(f"{folder} is no run with a checkpoint{meant}")

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from countless.core.durable import cannot_write
 from countless.core.errors import BadInput, named
 
 LOCK, OWNER = "lock", "owner.json"
@@ -101,6 +102,9 @@ def _take(path: Path) -> None:
             json.dump(asdict(this_process()), file)
     except FileExistsError:
         raise _held(path.parent) from None
+    except OSError as error:  # a full disk
+        path.unlink(missing_ok=True)
+        raise cannot_write(path, error) from None
 
 
 def _content(path: Path) -> bytes | None:

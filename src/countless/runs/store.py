@@ -27,10 +27,10 @@ from countless.core.records import (
     SCHEMA,
     ensure_folder,
     examine_record,
-    read_json,
     read_table,
     write_json,
 )
+from countless.runs.described import are_curves, are_records, read_about, read_reached
 from countless.runs.job import Execution, Job, Outcome, folder_name, job_id
 from countless.runs.lock import is_locked, locked
 
@@ -55,13 +55,15 @@ class StoredJob:
         """All records, or None where there is none that can be read."""
         if self.outcome is not None:
             return self.outcome.records
-        return _read_parts(self.folder, "records")
+        table = _read_parts(self.folder, "records")
+        return table if table is not None and are_records(self.about, table) else None
 
     @cached_property
     def curves(self) -> pyarrow.Table | None:
         if self.outcome is not None:
             return self.outcome.curves
-        return _read_parts(self.folder, "curves")
+        table = _read_parts(self.folder, "curves")
+        return table if table is not None and are_curves(table) else None
 
     @property
     def state(self) -> str:
@@ -73,8 +75,11 @@ class StoredJob:
         if not self.about:
             return DAMAGED
         parts = list((self.folder / "records").glob("*.parquet"))
-        if any(
-            read_table(path) is None for path in (*parts, *self.folder.glob("curves/*.parquet"))
+        curves = list((self.folder / "curves").glob("*.parquet"))
+        if (
+            any(read_table(path) is None for path in (*parts, *curves))
+            or (parts and self.records is None)
+            or (curves and self.curves is None)
         ):
             return DAMAGED
         if self.finished is None:
@@ -86,7 +91,7 @@ class StoredJob:
         """Of all executions together, those of a job that is not finished too."""
         reached = self.finished
         if reached is None and self.folder is not None:
-            reached = read_json(self.folder / "progress.json")
+            reached = read_reached(self.folder / "progress.json")
         return float((reached or {}).get("seconds", 0.0))
 
 
@@ -99,6 +104,15 @@ def record_files(folder: Path) -> Iterator[Path]:
         yield from sorted((folder / kind).glob("*.parquet"))
 
 
+def is_record(path: Path) -> bool:
+    """Whether a file of a job is whole, and of the form that we write."""
+    if examine_record(path) == DAMAGED:
+        return False
+    if path.name == "job.json":
+        return bool(read_about(path))
+    return path.suffix != ".json" or read_reached(path) is not None
+
+
 def _clear(folder: Path, task: Task) -> None:
     """Make way for the work: what is half-written goes, and what is damaged is set aside.
 
@@ -107,7 +121,7 @@ def _clear(folder: Path, task: Task) -> None:
     for place in (folder, folder / "records", folder / "curves"):
         remove_temporaries(place)
     for path in record_files(folder):
-        if examine_record(path) == DAMAGED:
+        if not is_record(path):
             aside = set_aside(path)
             task.warn(f"{path} was damaged; it is set aside as {aside.name} and made again")
 
@@ -119,13 +133,16 @@ def _read_parts(folder: Path | None, kind: str) -> pyarrow.Table | None:
         return None
     tables = [read_table(path) for path in sorted((folder / kind).glob("*.parquet"))]
     whole = [table for table in tables if table is not None]
-    return pyarrow.concat_tables(whole, promote_options="permissive") if whole else None
+    try:
+        return pyarrow.concat_tables(whole, promote_options="permissive") if whole else None
+    except pyarrow.ArrowException:  # parts that do not belong together
+        return None
 
 
 def read_job(folder: Path) -> StoredJob:
     """The job in a folder."""
     return StoredJob(
-        read_json(folder / "job.json") or {}, read_json(folder / "finished.json"), folder
+        read_about(folder / "job.json"), read_reached(folder / "finished.json"), folder
     )
 
 
@@ -195,8 +212,8 @@ class Store:
         path = None if place is None else place / "job.json"
         if path is None or not path.exists():
             return
-        there = read_json(path)  # one that is damaged will be set aside, and written again
-        if there is not None and there.get("id") != job_id(job):
+        there = read_about(path)  # one that is damaged will be set aside, and written again
+        if there and there["id"] != job_id(job):
             raise BadInput(
                 f"{path} is of another job; remove the folder {place}, or give another with "
                 f"{named('out')}"
@@ -220,10 +237,10 @@ def describe_job(job: Job, command: str) -> dict[str, Any]:
 
 def _write_about(path: Path, about: dict[str, Any]) -> dict[str, Any]:
     """Keep what was said first, unless the job now goes further: then keep both."""
-    before = read_json(path)
-    if before is not None and before["budget"] == about["budget"]:
+    before = read_about(path)
+    if before and before["budget"] == about["budget"]:
         return before
-    if before is not None:
+    if before:
         earlier = {name: before[name] for name in ("budget", "command", "date", "versions")}
         about["before"] = [*before.get("before", []), earlier]
     write_json(path, about)

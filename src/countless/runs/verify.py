@@ -12,7 +12,7 @@ from countless.core.errors import BadInput
 from countless.core.records import examine_record
 from countless.core.snapshots import check_snapshots
 from countless.runs.lock import is_locked
-from countless.runs.store import RUNNING, record_files
+from countless.runs.store import RUNNING, is_record, record_files
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _verdict(folder: Path, store: Path) -> Verdict:
     states: Counter[str] = Counter()
     damage = []
     for path in record_files(folder):
-        state = examine_record(path)
+        state = examine_record(path) if is_record(path) else DAMAGED
         states[state] += 1
         if state == DAMAGED:
             damage.append(f"{path.relative_to(store)} is not as it was written")

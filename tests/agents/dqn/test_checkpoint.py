@@ -24,6 +24,9 @@ TINY = {
 }  # fmt: skip
 
 
+EPISODE = {"step": 5, "score": 0.99}
+
+
 def make(env="deepsea-5", *, variant="paper", **parameters):
     config = make_config("dqn-mmc-sr", variant=variant, parameters=TINY | parameters)
     options = {
@@ -127,7 +130,7 @@ def saved(tmp_path):
     trainer = make()
     play(trainer, 60)
     checkpoints = Checkpoints(tmp_path / "checkpoint")
-    checkpoints.save(trainer, b'{"score": 1}\n')
+    checkpoints.save(trainer, [EPISODE])
     return checkpoints
 
 
@@ -141,7 +144,7 @@ def test_what_lies_in_it(saved):
     assert names == {"state.json"} | {one.name for one in kept.files.values()}
     assert kept.content["counters"]["step"] == 30
     assert kept.content["schema"] == SCHEMA
-    assert saved.load(make()) == b'{"score": 1}\n'
+    assert saved.load(make()) == [EPISODE]
 
 
 def test_nothing_in_it_is_a_pickle(saved):
@@ -259,7 +262,7 @@ def test_the_one_before_stays(saved):
     assert last_snapshot(saved.folder).content["counters"]["step"] == 40
     saved.set_aside(Damaged(saved.folder / "network.2.safetensors", "is torn"))
     resumed = make()
-    assert saved.load(resumed) == b'{"score": 1}\n'
+    assert saved.load(resumed) == [EPISODE]
     assert resumed.step == 30
     # The next one leaves only itself, the one before, and what was set aside.
     saved.save(trainer)

@@ -7,7 +7,7 @@ when it is read. The replay lies in segments; those that did not change are not 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from typing import Any
 import safetensors.numpy
 import safetensors.torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from torch import Tensor
 
 from countless.agents.dqn.replay import Replay
 from countless.agents.dqn.trainer import Trainer
+from countless.agents.dqn.writers import Line, from_lines, to_lines
 from countless.core.errors import BadInput
 from countless.core.memory import available_memory
 from countless.core.provenance import versions
@@ -39,7 +39,7 @@ class Checkpoints:
         self.folder = folder
         self._final: dict[str, KeptFile] = {}  # segments on disk that will not change any more
 
-    def save(self, trainer: Trainer, episodes: bytes = b"") -> None:
+    def save(self, trainer: Trainer, episodes: Sequence[Line] = ()) -> None:
         """Write what changed since the last checkpoint; that one stays until this one is whole."""
         trainer.learner.check_losses()  # nothing is kept that a loss without a number has spoiled
         kept = {
@@ -61,7 +61,7 @@ class Checkpoints:
         """Which segments of this snapshot of `replay` the next one need not write."""
         self._final = {name: snapshot.files[name] for name in _segments(replay, final=True)}
 
-    def load(self, trainer: Trainer) -> bytes | None:
+    def load(self, trainer: Trainer) -> list[Line] | None:
         """Bring a new `trainer` to where the last checkpoint was written; the episodes until then.
 
         None where there is no checkpoint. One that is damaged is a `Damaged`, and the trainer is
@@ -77,7 +77,7 @@ class Checkpoints:
                 actor.set_state(_arrays(snapshot, f"env.{i}.safetensors"))
             trainer.set_counters(snapshot.content["counters"])
             self._remember(snapshot, trainer.replay)
-            return snapshot.read(EPISODES, available_memory())
+            return from_lines(snapshot.read(EPISODES, available_memory()))
 
     def set_aside(self, damage: Damaged) -> None:
         """Take the last checkpoint, which is damaged, out of the way of the one before."""
@@ -107,7 +107,9 @@ def _segments(replay: Replay, final: bool = False) -> Iterator[str]:
                 yield f"replay.{lane}.{i}.safetensors"
 
 
-def _files(trainer: Trainer, episodes: bytes, kept: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _files(
+    trainer: Trainer, episodes: Sequence[Line], kept: Collection[str]
+) -> Iterator[tuple[str, bytes]]:
     """What the checkpoint writes, one file after the other."""
     for name, tensors in trainer.learner.tensors_to_keep().items():
         whole = {key: value.detach().contiguous().cpu() for key, value in tensors.items()}
@@ -119,7 +121,7 @@ def _files(trainer: Trainer, episodes: bytes, kept: Collection[str]) -> Iterator
     for i, actor in enumerate(trainer.actors):
         yield f"env.{i}.safetensors", safetensors.numpy.save(actor.get_state())
     yield "bonus.safetensors", safetensors.numpy.save(trainer.bonus.get_state())
-    yield EPISODES, episodes
+    yield EPISODES, to_lines(episodes)
 
 
 def _load_learned(snapshot: Snapshot, trainer: Trainer) -> None:
@@ -159,8 +161,7 @@ def _fitting(snapshot: Snapshot) -> Iterator[None]:
         yield
     except Damaged:
         raise
-    except (BadInput, OSError, ValueError, KeyError, TypeError, RuntimeError,
-            AttributeError, IndexError, SafetensorError) as error:  # fmt: skip
+    except Exception as error:  # an environment or a bonus may say no in a way of its own
         raise BadInput(
             f"the checkpoint {snapshot.manifest} does not fit this agent ({error}); remove the folder "
             f"{snapshot.manifest.parent} to start afresh"

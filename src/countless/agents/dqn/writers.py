@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,38 @@ from countless.core.durable import cannot_write, write_bytes
 
 UPDATES_PER_EVENT = 100
 
+Line = dict[str, Any]  # an episode, as the log tells it
+
+
+def to_lines(episodes: Sequence[Line]) -> bytes:
+    """Episodes as lines of JSON."""
+    return "".join(json.dumps(episode) + "\n" for episode in episodes).encode()
+
+
+def from_lines(content: bytes) -> list[Line]:
+    """What `to_lines` made lines of; a `ValueError` for anything else."""
+    episodes = [json.loads(line) for line in content.splitlines()]
+    for episode in episodes:
+        if not isinstance(episode, dict) or not {"step", "score"} <= set(episode):
+            raise ValueError("the log of episodes has lines that are no episodes")
+        if not all(isinstance(value, int | float) for value in episode.values()):
+            raise ValueError("the log of episodes has values that are no numbers")
+    return episodes
+
 
 class EpisodeLog:
     """`episodes.jsonl`: one JSON line per episode, flushed when it ends."""
 
-    def __init__(self, path: Path, before: bytes = b"") -> None:
+    def __init__(self, path: Path, before: Sequence[Line] = ()) -> None:
         """Go on after `before`, which a checkpoint kept: what was logged later is played again."""
-        self.episodes: list[dict[str, Any]] = [json.loads(line) for line in before.splitlines()]
+        self.episodes = list(before)
         self._path = path
-        write_bytes(path, before)
+        write_bytes(path, to_lines(before))
         self._file = path.open("a")
 
     @property
     def scores(self) -> list[float]:
         return [float(episode["score"]) for episode in self.episodes]
-
-    def content(self) -> bytes:
-        """What a checkpoint keeps."""
-        return "".join(json.dumps(episode) + "\n" for episode in self.episodes).encode()
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # on a full disk; a checkpoint has what counts
