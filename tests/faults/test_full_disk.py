@@ -40,12 +40,12 @@ def test_a_disk_that_fills_up(tmp_path):
         code, said = told[name]
         assert code in (1, 2), said
         assert "No space left on device" in said
-        assert said.count("\n") == 1, said
+        assert "\n" not in said, said
     assert told["damage when full"] == []
     code, said = told["read-only"]
     assert code == 2
     assert "cannot write to the folder" in said
-    assert said.count("\n") == 1, said
+    assert "\n" not in said, said
     assert told["again"] == told["sweep again"] == [0, ""]
     assert told["damage"] == []
     whole = execute(deep_job(frames=90), tmp_path / "whole")

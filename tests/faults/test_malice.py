@@ -100,10 +100,10 @@ def test_a_pickle_in_every_file_of_a_store(made, tmp_path, trap, capsys):
         plant(store / name, kinds[number % len(kinds)])
         assert main(["status", str(store)]) == 0
         assert main(["status", str(store), "--verify"]) in (0, 1)
-        countless.load(store).to_arrow()
-        with contextlib.suppress(CountlessError):
-            show(FIGURE_2, store)
-        if name.parts[0].startswith("dqn"):
+        if name.name == "plan.json":
+            with pytest.raises(CountlessError, match=r"plan\.json is damaged"):
+                show(FIGURE_2, store)
+        if name.parts[0].startswith("dqn") and name.parts[1] != "events":
             with contextlib.suppress(BadInput):  # a checkpoint that does not fit
                 open_run(store / name.parts[0])
             with contextlib.suppress(BadInput):
