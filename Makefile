@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: reproduce test setup lint docs browser bench bench-bonuses bench-lab clean
+.PHONY: reproduce test test-faults setup lint docs browser bench bench-bonuses bench-lab clean
 
 reproduce: $(VENV)/.core
 	$(BIN)/countless reproduce tabular
@@ -14,6 +14,10 @@ reproduce: $(VENV)/.core
 
 test: setup lint browser
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# The long form of the tests of faults: hundreds of kills and a million spoiled inputs.
+test-faults: setup
+	$(BIN)/pytest -n 0 -s --long --timeout=7200 tests/faults
 
 setup: $(VENV)/.dev
 

@@ -7,13 +7,19 @@ python benchmarks/deep.py small      the same with two dense layers, in CartPole
 python benchmarks/deep.py replay     bytes per transition, time to sample
 python benchmarks/deep.py profile    where a step of the paper's agent goes
 python benchmarks/deep.py scales     steps/s of the scale presets on Montezuma's Revenge
+
+Only when asked for, since it takes 8 GB of memory and 15 GB of disk:
+
+python benchmarks/deep.py checkpoints   the share of a run that checkpoints take, the replay full
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -23,11 +29,12 @@ from gymnasium import spaces
 from torch.utils.flop_counter import FlopCounterMode
 
 from countless.agents.dqn.agents import make_config
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.cost import best_time, measure_cost, random_replay
 from countless.agents.dqn.device import LEVEL, Device, tune_process
 from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
-from countless.agents.dqn.replay import bytes_needed
+from countless.agents.dqn.replay import STEP, bytes_needed
 from countless.agents.dqn.trainer import Trainer
 from countless.envs.atari import AtariFrameEnv
 from countless.envs.make import make_frame_env
@@ -230,9 +237,41 @@ def scales() -> None:
         print(f"dqn-mmc-sr --scale {scale}: {speed:.0f} steps/s on one core")
 
 
+def checkpoints(every: float = 600.0) -> None:
+    """How long the paper's agent waits for a checkpoint every ten minutes, its replay full."""
+    config = make_config("dqn-mmc-sr")
+    game = AtariFrameEnv(GAME, 0)
+    step = measure_cost(game, config, Device(), rounds=2).step
+    trainer = Trainer([game], config, Device(), 0)
+    frames = np.random.default_rng(0).integers(0, 256, (997, *game.frame_shape), np.uint8)
+
+    def play(slots: int) -> None:
+        for i in range(slots):
+            trainer.replay.append(0, frames[i % len(frames)], 0, 0.0, STEP)
+            if i % EPISODE == EPISODE - 1:
+                trainer.replay.finish(0, lambda extrinsic, _: extrinsic, 0.99, 0.0)
+
+    play(config.replay + 10_000)
+    print(f"{config.replay:,} frames, a checkpoint every {every:.0f} s")
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        kept = Checkpoints(Path(folder) / "checkpoint")
+        for speed in (0.0, 1 / step, 100.0, 1000.0):
+            play(int(every * speed))
+            began = time.perf_counter()
+            kept.save(trainer)
+            seconds = time.perf_counter() - began
+            newest = max(int(path.name.split(".")[-2]) for path in kept.folder.glob("network.*"))
+            files = kept.folder.glob(f"*.{newest}.safetensors")
+            written = sum(path.stat().st_size for path in files) / 1e9
+            name = f"what changed at {speed:.0f} steps/s" if speed else "all of it, once"
+            print(
+                f"{name}: {written:.2f} GB in {seconds:.1f} s, {seconds / every:.1%} of {every:.0f} s"
+            )
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "update": update, "peers": peers, "small": small, "replay": replay, "profile": profile,
-    "scales": scales,
+    "scales": scales, "checkpoints": checkpoints,
 }  # fmt: skip
 
 
@@ -243,7 +282,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     arguments = parser.parse_args()
     tune_process(threads=1)
-    for name in arguments.parts or PARTS:
+    for name in arguments.parts or [name for name in PARTS if name != "checkpoints"]:
         if name not in PARTS:
             parser.error(f"unknown part {name!r}; there are {', '.join(PARTS)}")
         PARTS[name]()

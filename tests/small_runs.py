@@ -1,11 +1,12 @@
 """Deep runs of seconds, executed in this process, and what tests look at."""
 
+import json
 import subprocess
 import time
 from contextlib import contextmanager
 
-from countless.agents.dqn import checkpoint
-from countless.core.records import read_lines
+from countless.agents.dqn.replay import PER_SLOT
+from countless.core.snapshots import last_snapshot
 from countless.runs.dqn import make_job
 from countless.runs.job import Execution, never
 from countless.runs.store import Store
@@ -30,17 +31,30 @@ def execute(job, out, *, stop=never, task=None, threads=None):
 
 def episodes(folder):
     """The log of a deep run."""
-    return read_lines(folder / "episodes.jsonl")
+    path = folder / "episodes.jsonl"
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def last_checkpoint(folder):
+    """The manifest of the last checkpoint of a deep run."""
+    return last_snapshot(folder / "checkpoint")
+
+
+def kept_counters(folder):
+    return last_checkpoint(folder).content["counters"]
 
 
 def checkpoint_bytes(folder):
-    """Every file of a checkpoint that the next step depends on, to the byte."""
-    state = checkpoint.read_state(folder / "checkpoint")
-    return {
-        name: (folder / "checkpoint" / name).read_bytes()
-        for name in state["files"]
-        if not name.endswith(".npz")  # zip files hold the time
-    } | {"counters": state["counters"]}
+    """All that a checkpoint holds, to the byte."""
+    kept = last_checkpoint(folder)
+    files = {what: kept.read(what) for what in kept.files}
+    return files | {name: kept.content[name] for name in ("counters", "replay")}
+
+
+def replay_arrays(replay):
+    """All that a replay holds, by name."""
+    return {name: getattr(replay, name) for name in (*PER_SLOT, "written", "opened")}
 
 
 def stop_after(turns):

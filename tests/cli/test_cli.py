@@ -18,7 +18,7 @@ from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
 from countless.core.errors import install_hint
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS
-from countless.runs.store import locked
+from countless.runs.lock import locked
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,21 @@ import sys
 
 import pytest
 
-from countless.agents.dqn import checkpoint
 from countless.cli.main import main
 from countless.cli.plan import _time
 from countless.core.errors import install_hint
-from countless.runs.store import Store, is_locked
-from small_runs import TINY, checkpoint_bytes, children, deep_job, episodes, execute, wait_for
+from countless.runs.lock import is_locked
+from countless.runs.store import Store
+from small_runs import (
+    TINY,
+    checkpoint_bytes,
+    children,
+    deep_job,
+    episodes,
+    execute,
+    kept_counters,
+    wait_for,
+)
 
 OPTIONS = [
     word for name, value in TINY.items() for word in (f"--{name.replace('_', '-')}", str(value))
@@ -220,10 +229,15 @@ def test_a_device_that_is_not_there(capsys, tmp_path, monkeypatch):
 def test_a_corrupted_checkpoint(capsys, tmp_path):
     out = str(tmp_path)
     assert call(capsys, *RUN, "--frames", "20", "-o", out)[0] == 0
-    (place(tmp_path) / "checkpoint" / "replay.flags.npy").write_bytes(b"")
+    (place(tmp_path) / "checkpoint" / "bonus.1.safetensors").write_bytes(b"")
+    code, _, err = call(capsys, "status", out, "--verify")
+    assert code == 1
+    assert "bonus.1.safetensors has 0 bytes, not the" in err
     code, _, err = call(capsys, *RUN, "--frames", "40", "-o", out)
-    assert code == 2
-    assert "replay.flags.npy has changed since it was written" in err
+    assert code == 0
+    assert "bonus.1.safetensors has 0 bytes, not the" in err
+    assert "this checkpoint is set aside, and the run goes on" in err
+    assert call(capsys, "status", out, "--verify")[0] == 0
 
 
 def test_a_folder_that_cannot_be_written(capsys, tmp_path):
@@ -270,7 +284,7 @@ def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, n
     assert out == ""
     assert "Traceback" not in err
     assert "the same command goes on from there" in err
-    assert 0 < checkpoint.read_state(folder / "checkpoint")["counters"]["frames"] < 3000
+    assert 0 < kept_counters(folder)["frames"] < 3000
     assert not (folder / "finished.json").exists()
     code, _, err = call(capsys, *STOPPED, "-o", str(tmp_path))
     assert code == 0, err
@@ -306,7 +320,7 @@ def test_a_signal_to_the_processes_of_several_seeds(tmp_path, first):
     assert running.returncode == 75, err
     assert "Traceback" not in err
     for folder in folders:
-        assert checkpoint.read_state(folder / "checkpoint")["counters"]["step"] > 0
+        assert kept_counters(folder)["step"] > 0
         assert not is_locked(folder)
 
 
@@ -320,10 +334,7 @@ def test_an_experiment_that_is_stopped_keeps_its_checkpoints(tmp_path):
     assert "stopped by SIGTERM" in err
     assert "Traceback" not in err
     for log in tmp_path.glob("*/episodes.jsonl"):
-        there = (log.parent / "finished.json").exists() or checkpoint.find(
-            log.parent / "checkpoint"
-        )
-        assert there
+        assert (log.parent / "finished.json").exists() or kept_counters(log.parent)
 
 
 def test_stopped_on_ray_it_goes_on_here(tmp_path, capsys, never_stopped):
@@ -341,7 +352,7 @@ def test_stopped_on_ray_it_goes_on_here(tmp_path, capsys, never_stopped):
     assert "Traceback" not in err
     assert "the same command goes on from there" in err
     for folder in folders:
-        assert 0 < checkpoint.read_state(folder / "checkpoint")["counters"]["frames"] < 3000
+        assert 0 < kept_counters(folder)["frames"] < 3000
         assert not is_locked(folder)
     code, _, err = call(capsys, *arguments, "--engine", "local")
     assert code == 0, err
@@ -349,12 +360,13 @@ def test_stopped_on_ray_it_goes_on_here(tmp_path, capsys, never_stopped):
 
 
 def test_bad_input_of_a_seed_among_several(tmp_path):
-    assert main([*RUN, "--frames", "20", "--seed", "1", "-o", str(tmp_path)]) == 0
-    (place(tmp_path, seed=1) / "job.json").write_text("{")
+    assert main([*RUN, "--frames", "20", "--seed", "0", "-o", str(tmp_path)]) == 0
+    (place(tmp_path, seed=0)).rename(tmp_path / "x")
+    (tmp_path / "x").rename(place(tmp_path, seed=1))
     running = process(*RUN, "--frames", "40", "--seeds", "0", "1", "-o", str(tmp_path))
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")
-    assert "job.json is damaged" in err
+    assert "job.json is of another job" in err
     assert err.count("\n") == 1
     assert not place(tmp_path, seed=0).exists()  # nothing was begun
 

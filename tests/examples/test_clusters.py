@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from countless.agents.dqn import checkpoint
 from countless.runs.store import Store
-from small_runs import TINY, children, deep_job, episodes, execute, wait_for
+from small_runs import TINY, children, deep_job, episodes, execute, kept_counters, wait_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FRAMES = 2000
@@ -56,7 +55,7 @@ def test_the_batch_script_queues_a_stopped_run_again(tmp_path):
     assert shell.returncode == 75, err
     assert "stopped by SIGUSR1" in err
     assert queued.read_text() == "requeue 42\n"
-    assert 0 < checkpoint.read_state(folder / "checkpoint")["counters"]["frames"] < FRAMES
+    assert 0 < kept_counters(folder)["frames"] < FRAMES
     again = start()
     _, err = again.communicate(timeout=120)
     assert again.returncode == 0, err

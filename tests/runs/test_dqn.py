@@ -1,6 +1,5 @@
 """Deep jobs and their folders: what lies there, how they go on, stop, fail."""
 
-import json
 import shutil
 import struct
 from dataclasses import replace
@@ -14,13 +13,22 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from countless.agents.dqn import checkpoint, writers
 from countless.core import memory
 from countless.core.errors import BadInput, CountlessError, naming_options
-from countless.core.records import read_json
+from countless.core.records import read_json, write_json
 from countless.runs import dqn, dqn_progress, dqn_resources
 from countless.runs.dqn import make_job, make_trainer, open_run
 from countless.runs.groups import performance
 from countless.runs.job import Stopped, folder_name, job_id
 from countless.runs.store import Store
-from small_runs import Listener, checkpoint_bytes, deep_job, episodes, execute, stop_after
+from small_runs import (
+    Listener,
+    checkpoint_bytes,
+    deep_job,
+    episodes,
+    execute,
+    kept_counters,
+    last_checkpoint,
+    stop_after,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -64,10 +72,10 @@ def test_every_agent_runs(tmp_path, agent, env):
     assert stored.folder.name.startswith(f"{agent}-{env}-seed-0-")
     assert len(stored.records) > 0
     assert performance(stored) == pytest.approx(np.mean(returns(stored)[-100:]))
-    state = checkpoint.read_state(stored.folder / "checkpoint")
+    counters = kept_counters(stored.folder)
     skip = 5 if env == "Venture" else 1
-    assert state["counters"]["frames"] >= frames > state["counters"]["frames"] - skip
-    assert state["counters"]["updates"] > 0
+    assert counters["frames"] >= frames > counters["frames"] - skip
+    assert counters["updates"] > 0
 
 
 @pytest.mark.parametrize(
@@ -230,7 +238,7 @@ def test_killed_after_a_checkpoint_is_never_killed(tmp_path, monkeypatch):
     whole = execute(deep_job(), tmp_path / "whole")
     # Saves twice; dies without a word at the 70th turn, its episodes logged up to there.
     saves = 0
-    original = checkpoint.save
+    original = checkpoint.Checkpoints.save
 
     def save(*arguments):
         nonlocal saves
@@ -240,15 +248,12 @@ def test_killed_after_a_checkpoint_is_never_killed(tmp_path, monkeypatch):
         if saves == 70:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint, "save", save)
+    monkeypatch.setattr(checkpoint.Checkpoints, "save", save)
     with pytest.raises(KeyboardInterrupt):
         execute(replace(deep_job(), save_every=-1.0), tmp_path / "killed")
     monkeypatch.undo()
     folder = Store(tmp_path / "killed").place(deep_job())
-    assert (
-        episodes(folder)[-1]["step"]
-        > checkpoint.read_state(folder / "checkpoint")["counters"]["step"]
-    )
+    assert episodes(folder)[-1]["step"] > kept_counters(folder)["step"]
     again = execute(deep_job(), tmp_path / "killed")
     assert again.records.equals(whole.records)
     assert checkpoint_bytes(again.folder) == checkpoint_bytes(whole.folder)
@@ -286,7 +291,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_its_curves_again(tmp_pa
     def never(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(checkpoint, "save", never)
+    monkeypatch.setattr(checkpoint.Checkpoints, "save", never)
     with pytest.raises(KeyboardInterrupt):
         execute(deep_job(frames=60), tmp_path)
     monkeypatch.undo()
@@ -311,18 +316,64 @@ def test_what_rounds_otherwise_is_another_job():
     assert job_id(replace(one, frames=7, save_every=1.0)) == job_id(one)
 
 
-def test_a_damaged_description_is_not_run_over(tmp_path):
+def test_a_damaged_description_is_set_aside_and_written_again(tmp_path):
     folder = execute(deep_job(frames=40), tmp_path).folder
     (folder / "job.json").write_text("{")
-    with pytest.raises(BadInput, match=r"job\.json is damaged; remove the folder"):
-        execute(deep_job(frames=60), tmp_path)
+    listener = Listener()
+    again = execute(deep_job(frames=60), tmp_path, task=listener)
+    assert again.about == read_json(folder / "job.json")
+    assert (folder / "job.json.damaged").read_text() == "{"
+    assert any("job.json was damaged" in warning for warning in listener.warnings)
+    whole = execute(deep_job(frames=60), tmp_path / "whole")
+    assert checkpoint_bytes(folder) == checkpoint_bytes(whole.folder)
 
 
-def test_a_corrupted_checkpoint_is_bad_input(tmp_path):
+@pytest.mark.parametrize("what", ["network.safetensors", "episodes.jsonl", "state.json"])
+def test_a_damaged_checkpoint_is_set_aside_for_the_one_before(tmp_path, what):
+    """And the run ends with the bits of one that met no damage."""
+    whole = execute(deep_job(frames=90), tmp_path / "whole")
+    execute(deep_job(frames=30), tmp_path)
     folder = execute(deep_job(frames=60), tmp_path).folder
-    (folder / "checkpoint" / "network.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(BadInput, match=r"network.safetensors has changed since it was written"):
+    kept = last_checkpoint(folder)
+    path = folder / "checkpoint" / (what if what == "state.json" else kept.files[what].name)
+    flip(path)
+    listener = Listener()
+    again = execute(deep_job(frames=90), tmp_path, task=listener)
+    (warning,) = listener.warnings
+    assert path.name in warning
+    assert "goes on from the one before" in warning
+    assert path.with_name(path.name + ".damaged").exists()
+    assert listener.advanced[0] == 30 + 30  # the warm-up, and the frames of the one before
+    assert again.records.equals(whole.records)
+    assert checkpoint_bytes(folder) == checkpoint_bytes(whole.folder)
+
+
+def test_damage_in_both_checkpoints_starts_afresh(tmp_path):
+    whole = execute(deep_job(frames=90), tmp_path / "whole")
+    folder = execute(deep_job(frames=60), tmp_path).folder
+    for path in (folder / "checkpoint").glob("network.*"):
+        flip(path)
+    listener = Listener()
+    again = execute(deep_job(frames=90), tmp_path, task=listener)
+    assert len(listener.warnings) == 1  # there was only one
+    assert again.records.equals(whole.records)
+    assert checkpoint_bytes(folder) == checkpoint_bytes(whole.folder)
+
+
+def test_a_checkpoint_of_another_format_is_left_alone(tmp_path):
+    folder = execute(deep_job(frames=60), tmp_path).folder
+    state = folder / "checkpoint" / "state.json"
+    write_json(state, read_json(state) | {"schema": 99})
+    before = state.read_bytes()
+    with pytest.raises(BadInput, match="is of format 99, this version reads 4"):
         execute(deep_job(frames=90), tmp_path)
+    assert state.read_bytes() == before
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
 
 
 def test_a_refused_run_leaves_no_trace(tmp_path, monkeypatch):
@@ -363,8 +414,8 @@ def test_memory_is_found_out():
 
 def test_a_checkpoint_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CountlessError, match="cannot write the checkpoint"):
-        checkpoint.save(tmp_path / "file" / "checkpoint", make_trainer(deep_job()))
+    with pytest.raises(CountlessError, match=r"cannot write .*checkpoint"):
+        checkpoint.Checkpoints(tmp_path / "file" / "checkpoint").save(make_trainer(deep_job()))
 
 
 def test_a_loss_that_is_no_number_stops_and_says_where(tmp_path):
@@ -446,8 +497,8 @@ def test_a_run_is_opened_as_its_checkpoint_left_it(tmp_path):
     job, trainer = open_run(stored.folder)
     assert (job.agent, job.env, trainer.frames) == ("dqn-mmc-sr", "deepsea-5", 40)
     assert job.config.norm == float("inf")
-    about = json.loads((stored.folder / "job.json").read_text())
+    about = read_json(stored.folder / "job.json")
     about["identity"]["config"]["no_such_parameter"] = 1
-    (stored.folder / "job.json").write_text(json.dumps(about))
+    write_json(stored.folder / "job.json", about)
     with pytest.raises(BadInput, match="is not of this version"):
         open_run(stored.folder)

@@ -23,8 +23,9 @@ from countless.experiments.paper_and_ours import entry_job
 from countless.experiments.published import TABLE_1, TABLE_5
 from countless.runs.engine import LocalEngine
 from countless.runs.job import folder_name, job_id
+from countless.runs.lock import is_locked, locked
 from countless.runs.measurement import MeasurementJob
-from countless.runs.store import Store, is_locked, locked, read_job, stored_jobs
+from countless.runs.store import Store, read_job, stored_jobs
 from countless.runs.tabular import TabularJob
 from small_runs import Listener, deep_job, execute, wait_for
 
@@ -96,7 +97,7 @@ def test_a_folder_of_another_job_is_refused(tmp_path):
     one, other = small_job(), small_job(seed=1)
     execute(one, tmp_path)
     Store(tmp_path).place(one).rename(Store(tmp_path).place(other))
-    with pytest.raises(BadInput, match=r"job\.json is damaged; remove the folder"):
+    with pytest.raises(BadInput, match=r"job\.json is of another job; remove the folder"):
         execute(other, tmp_path)
 
 
@@ -134,9 +135,12 @@ def test_damage_is_told(tmp_path, name):
     (stored,) = stored_jobs(tmp_path)
     assert stored.state == "damaged"
     assert Store(tmp_path).find(small_job()) is None
-    if name != "torn_description":  # what can be mended is
-        assert len(execute(small_job(), tmp_path).records) == 3
-        assert read_job(folder).state == "finished"
+    listener = Listener()
+    assert len(execute(small_job(), tmp_path, task=listener).records) == 3
+    assert read_job(folder).state == "finished"
+    if name != "no_records":  # what was damaged is named, and kept to look at
+        (aside,) = folder.rglob("*.damaged")
+        assert any(aside.name in warning for warning in listener.warnings)
 
 
 def test_what_did_not_end_is_partial(tmp_path):
@@ -149,11 +153,21 @@ def test_what_did_not_end_is_partial(tmp_path):
 
 def test_a_lock_that_is_held_means_running(tmp_path):
     folder = execute(small_job(), tmp_path).folder
-    assert (folder / "lock").exists()  # left behind, and held by nobody
+    assert not is_locked(folder)
     with locked(folder):
         assert is_locked(folder)
         assert read_job(folder).state == "running"
     assert read_job(folder).state == "finished"
+
+
+def test_what_a_killed_process_left_half_written_is_removed(tmp_path):
+    folder = execute(small_job(), tmp_path).folder
+    (folder / "finished.json").unlink()
+    litter = [folder / ".job.json.1.tmp", folder / "records" / ".part-00000.parquet.1.tmp"]
+    for path in litter:
+        path.write_text("half")
+    execute(small_job(), tmp_path)
+    assert not any(path.exists() for path in litter)
 
 
 def test_a_folder_belongs_to_one_process(tmp_path):
@@ -163,7 +177,7 @@ def test_a_folder_belongs_to_one_process(tmp_path):
     place.mkdir(parents=True)
     holder = subprocess.Popen(
         [sys.executable, "-c", "import sys, time\nfrom pathlib import Path\n"
-         "from countless.runs.store import locked\n"
+         "from countless.runs.lock import locked\n"
          "with locked(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(600)",
          str(place)],
         stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
@@ -180,16 +194,6 @@ def test_a_folder_belongs_to_one_process(tmp_path):
         holder.communicate()
     wait_for(lambda: not is_locked(place), 10)
     assert len(execute(job, tmp_path).records) == 3
-
-
-def test_a_store_that_may_only_be_read_runs_nothing(tmp_path, monkeypatch):
-    folder = execute(small_job(), tmp_path).folder
-
-    def refuse(self, **options):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("countless.runs.store.FileLock.acquire", refuse)
-    assert read_job(folder).state == "finished"
 
 
 def test_nothing_is_written_without_a_folder(tmp_path, monkeypatch):

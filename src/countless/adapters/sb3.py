@@ -10,7 +10,7 @@ import numpy as np
 
 from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
-from countless.bonuses.storage import from_bytes, to_bytes
+from countless.bonuses.storage import from_bytes, read_entry, to_bytes
 from countless.core.errors import BadInput, install_hint
 
 try:
@@ -105,12 +105,7 @@ def load_bonus(path: str | Path, env: BonusVecEnv) -> None:
     """Restore the bonus of `env` from what `save` wrote; load the model itself with SB3."""
     target = Path(path)
     target = target if target.suffix else target.with_suffix(".zip")
-    try:
-        with zipfile.ZipFile(target) as archive:
-            content = archive.read(ENTRY)
-    except (OSError, zipfile.BadZipFile, KeyError) as error:
-        raise BadInput(f"{target} holds no bonus: {error}") from None
-    env.bonus.load_state_dict(from_bytes(content, str(target)))
+    env.bonus.load_state_dict(from_bytes(read_entry(target, ENTRY), str(target)))
 
 
 def _wrapper_of(model: BaseAlgorithm) -> BonusVecEnv:

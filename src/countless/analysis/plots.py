@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from countless.core.records import atomic_path
+from countless.core.durable import atomic_path
 
 Array = NDArray[np.float64]
 

@@ -181,6 +181,11 @@ def _add_status(commands: _Commands) -> None:
         "status", "what a store holds: finished, partial, running and damaged jobs"
     )
     _add_folder(parser)
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="read every file of the store and check that it is as it was written",
+    )
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:

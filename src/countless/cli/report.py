@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 from countless.cli.output import print_json, print_text
+from countless.core.durable import write_bytes
 from countless.core.errors import BadInput
-from countless.core.records import ensure_folder, write_text
+from countless.core.records import ensure_folder
 from countless.experiments.report import report_html
 
 
@@ -20,7 +21,7 @@ def command(arguments: argparse.Namespace) -> None:
         )
     html, sections = report_html(results)
     path = ensure_folder(arguments.out) / "report.html"
-    write_text(path, html)
+    write_bytes(path, html.encode())
     if arguments.json:
         print_json({"report": str(path), "sections": sections})
     else:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.core.errors import BadInput
 from countless.envs.mdp import MDP, build_mdp
@@ -48,11 +49,17 @@ def read_mdp(path: Path) -> MDP:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path}: is not a text file") from None
+    return parse_mdp(path, text)
+
+
+def parse_mdp(path: Path, text: str) -> MDP:
+    """The MDP in the text of a `.mdp` file; `path` is what errors name."""
     contents = _parse(path, text)
     if not contents.rows:
         raise BadInput(f"{path}: there are no transitions; {TRANSITION}")
     columns = tuple(np.array(column) for column in zip(*contents.rows, strict=True))
     n_states = int(max(columns[0].max(), columns[2].max())) + 1
+    _check_not_sparse(path, columns[0], n_states)
     start = np.zeros(n_states)
     for s, (probability, line) in contents.start.items():
         _check_known(path, f"line {line}: start", s, n_states)
@@ -97,6 +104,17 @@ def mdp_text(mdp: MDP) -> str:
     lines += [f"terminal, {s}" for s in ends]
     lines += [] if mdp.time_limit is None else [f"time_limit, {mdp.time_limit}"]
     return "\n".join((HEADER, *lines)) + "\n"
+
+
+def _check_not_sparse(path: Path, states: NDArray[np.int64], n_states: int) -> None:
+    """A large number on a single line must not take the memory of as many states."""
+    if n_states > len(states):
+        there = np.unique(states)
+        missing = int(np.argmin(np.append(there, n_states) == np.arange(len(there) + 1)))
+        raise BadInput(
+            f"{path}: state {missing} has no action; every state needs at least one (a terminal "
+            "state too: give it a self-loop)"
+        )
 
 
 def _check_known(path: Path, what: str, state: int, n_states: int) -> None:

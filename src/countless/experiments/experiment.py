@@ -18,6 +18,7 @@ from countless.analysis.charts import Panels
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
+from countless.runs.described import read_about, read_reached
 from countless.runs.engines import Engine
 from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
@@ -204,9 +205,31 @@ def _write_plan(place: Path, plan: Plan, folders: Sequence[str]) -> None:
         write_json(place / "plan.json", content)
 
 
-def _read_plan(kept: Mapping[str, Any]) -> Plan:
-    settings = dict(kept["plan"])
-    return Plan(**settings | {"games": tuple(settings["games"]), "seeds": tuple(settings["seeds"])})
+def _read_plan(place: Path) -> tuple[Plan, list[str]] | None:
+    """The plan of an experiment and the folders of its jobs; None where there is none.
+
+    A folder is a name in the store: it cannot lead out of it.
+    """
+    path = place / "plan.json"
+    if not path.is_file():
+        return None
+    try:
+        kept = read_json(path) or {}
+        settings, folders = dict(kept["plan"]), [str(name) for name in kept["jobs"]]
+        plan = Plan(
+            **settings
+            | {"games": tuple(map(str, settings["games"])), "seeds": tuple(settings["seeds"])}
+        )
+        whole = (plan.runs, plan.seed, *plan.seeds)
+        if not all(isinstance(one, int) for one in whole) or any(
+            Path(name).name != name or name == ".." for name in folders
+        ):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise CountlessError(
+            f"{path} is damaged; remove it, and `countless reproduce {place.name}` makes it again"
+        ) from None
+    return plan, folders
 
 
 def is_planned(experiment: Experiment, results: Path) -> bool:
@@ -217,12 +240,12 @@ def is_planned(experiment: Experiment, results: Path) -> bool:
 
 def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
     """The folders of the jobs behind an experiment."""
-    kept = read_json(results / FOLDER / experiment.name / "plan.json")
+    kept = _read_plan(results / FOLDER / experiment.name)
     if kept is None:
         return []
+    plan, folders = kept
     if not experiment.partial:
-        return [str(folder) for folder in kept["jobs"]]
-    plan = _read_plan(kept)
+        return folders
     store = Store(results, command_of(experiment, plan))
     done = (store.find(job) for jobs in experiment.jobs(plan, Records(store)) for job in jobs)
     return [one.folder.name for one in done if one is not None and one.folder is not None]
@@ -231,13 +254,13 @@ def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
 def show(experiment: Experiment, results: Path) -> Finished:
     """Render what was run to its end."""
     place = results / FOLDER / experiment.name
-    kept = read_json(place / "plan.json")
+    kept = _read_plan(place)
     if kept is None:
         raise CountlessError(
             f"{place} holds no finished results; make them with "
             f"`countless reproduce {experiment.name}`"
         )
-    plan = _read_plan(kept)
+    plan, _ = kept
     command = command_of(experiment, plan)
     section = experiment.render(plan, Records(Store(results, command)), place)
     folders = planned_jobs(experiment, results)
@@ -248,8 +271,8 @@ def _made(
     command: str, results: Path, folders: Sequence[str], section: Section, plan: Plan
 ) -> dict[str, Any]:
     """What made the records: from the records themselves, so that showing them changes nothing."""
-    abouts = [read_json(results / folder / "job.json") or {} for folder in folders]
-    ends = [read_json(results / folder / "finished.json") or {} for folder in folders]
+    abouts = [read_about(results / folder / "job.json") for folder in folders]
+    ends = [read_reached(results / folder / "finished.json") or {} for folder in folders]
     dates = sorted(about["date"] for about in abouts if "date" in about)
     latest = max(abouts, key=lambda about: about.get("date", ""), default={})
     return {

@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from countless.agents.catalogue import agent_entry
-from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import FRAMES, make_config
+from countless.agents.dqn.checkpoint import Checkpoints, load_learned
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device, make_device, torch_threads, tune_process
-from countless.agents.dqn.learner import NonFiniteLossError
+from countless.agents.dqn.learner import NonFiniteError
 from countless.agents.dqn.trainer import Trainer
-from countless.agents.dqn.writers import EpisodeLog, Events
+from countless.agents.dqn.writers import EpisodeLog, Events, Line
+from countless.core.durable import atomic_path
 from countless.core.errors import BadInput, CountlessError, named
 from countless.core.parameters import check_count
-from countless.core.records import ensure_folder, read_json, read_lines, write_table
+from countless.core.records import ensure_folder, read_json, write_table
 from countless.core.seeding import check_seed, derived_seed
+from countless.core.snapshots import Damaged, has_snapshot
 from countless.envs.atari import PROTOCOL
 from countless.envs.catalog import make_mdp
 from countless.envs.frame_env import FrameEnv
 from countless.envs.make import canonical_name, make_frame_env, means_atari
+from countless.runs.described import read_about, read_reached
 from countless.runs.dqn_progress import ProgressNotes
 from countless.runs.dqn_resources import (
     check_disk,
@@ -44,6 +47,10 @@ from countless.runs.store import about_records
 if TYPE_CHECKING:
     import pyarrow
 
+DAMAGED = (
+    "{}: {}; this checkpoint is set aside, and the run goes on from the one before it, or from its "
+    "start where there is none"
+)
 COLLAPSED = (
     "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
     "everywhere (docs/deep.md)"
@@ -131,8 +138,8 @@ class DqnJob:
         check_episodes_fit(self.env, self.config)
         if folder is not None:
             check_disk(folder, env, self.config)
-            finished = read_json(folder / "finished.json")
-            if finished is not None and checkpoint.find(folder / "checkpoint") is None:
+            finished = read_reached(folder / "finished.json")
+            if finished is not None and not has_snapshot(folder / "checkpoint"):
                 raise BadInput(
                     f"{folder} holds a run of {finished['frames']:,} frames, but no checkpoint to go "
                     f"on from; give another folder with {named('out')}, or remove this one to start "
@@ -237,18 +244,16 @@ class _Work:
         self.job, self.folder, self.execution = job, folder, execution
         self.watch = Stopwatch(folder)
         self.about = about_records(read_json(folder / "job.json") or {})
+        self.checkpoints = Checkpoints(folder / "checkpoint")
         (folder / "finished.json").unlink(missing_ok=True)  # this budget is not met yet
         ensure_folder(folder / "records")
 
     def finish(self) -> Outcome:
         job = self.job
-        trainer = make_trainer(job)
-        kept = checkpoint.find(self.folder / "checkpoint")
-        if kept is not None:
-            checkpoint.load(kept, trainer)
+        trainer, before = self._resume()
         first = trainer.step
         with (
-            closing(EpisodeLog(self.folder / "episodes.jsonl", keep_until=first)) as log,
+            closing(EpisodeLog(self.folder / "episodes.jsonl", before)) as log,
             closing(Events(self.folder / "events", first, trainer.updates)) as events,
         ):
             notes = ProgressNotes(job.frames_per_step, trainer, log.scores, self.execution.task)
@@ -264,7 +269,19 @@ class _Work:
         }
         if job.until is not None and watch.solved:
             finished["solved"] = job.until.describe()
-        return Outcome(job.select(self._write_records()), None, finished)
+        return Outcome(job.select(self._write_records(log)), None, finished)
+
+    def _resume(self) -> tuple[Trainer, list[Line]]:
+        """The trainer as the last whole checkpoint left it, or new; the episodes until then."""
+        while True:
+            trainer = make_trainer(self.job)
+            try:
+                before = self.checkpoints.load(trainer)
+            except Damaged as damage:
+                self.checkpoints.set_aside(damage)
+                self.execution.task.warn(DAMAGED.format(self.job.label, damage))
+                continue
+            return trainer, before or []
 
     def _learn(
         self,
@@ -289,37 +306,39 @@ class _Work:
                 if record.collapsed:
                     self.execution.task.warn(COLLAPSED.format(self.job.label))
                 if self.execution.stop():
-                    self._save(trainer)
+                    self._save(trainer, log)
                     raise Stopped
                 if time.monotonic() - saved > self.job.save_every:
-                    self._save(trainer)
+                    self._save(trainer, log)
                     saved = time.monotonic()
-        except NonFiniteLossError as error:
+        except NonFiniteError as error:
             path = self.folder / "nonfinite_batch.npz"
-            np.savez(path, **error.batch.arrays())  # type: ignore[arg-type]
+            with atomic_path(path) as temporary, temporary.open("wb") as file:
+                np.savez(file, **error.arrays)
             raise CountlessError(
-                f"{error} at step {trainer.step}; the batch is in {path}"
+                f"{error} at step {trainer.step}; the batch is in {path}, and the last checkpoint is "
+                "as it was"
             ) from None
         notes.end()
-        self._save(trainer)
+        self._save(trainer, log)
 
-    def _save(self, trainer: Trainer) -> None:
-        checkpoint.save(self.folder / "checkpoint", trainer)
-        self._write_records()
+    def _save(self, trainer: Trainer, log: EpisodeLog) -> None:
+        self.checkpoints.save(trainer, log.episodes)
+        self._write_records(log)
         self.watch.save(frames=trainer.frames)
 
-    def _write_records(self) -> pyarrow.Table:
-        table = episode_table(self.job, read_lines(self.folder / "episodes.jsonl"))
+    def _write_records(self, log: EpisodeLog) -> pyarrow.Table:
+        table = episode_table(self.job, log.episodes)
         write_table(self.folder / "records" / "episodes.parquet", table, self.about)
         return table
 
 
 def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
     """A run from its folder, as its checkpoint left it, with a replay too small to learn from."""
-    about = read_json(folder / "job.json")
-    there = checkpoint.find(folder / "checkpoint")
-    if about is None or there is None:
-        inside = sorted(path.parent.parent.name for path in folder.glob("*/checkpoint/state.json"))
+    about = read_about(folder / "job.json")
+    there = folder / "checkpoint"
+    if not about or not has_snapshot(there):
+        inside = sorted(path.parent.name for path in folder.glob("*/checkpoint"))
         meant = f"; it holds {', '.join(inside)}" if inside else ""
         raise BadInput(f"{folder} is no run with a checkpoint{meant}")
     try:
@@ -330,5 +349,5 @@ def open_run(folder: Path) -> tuple[DqnJob, Trainer]:
     # Nothing is learned: the replay may be small.
     small = config.replace(replay=1_000)
     trainer = Trainer(make_envs(job, 1), small, job.device, job.seed)
-    checkpoint.load_learned(there, trainer)
+    load_learned(there, trainer)
     return job, trainer

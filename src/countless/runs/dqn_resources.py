@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -54,10 +55,12 @@ def check_memory_together(sizes: Sequence[float], at_once: int) -> None:
     """The largest jobs that may run together must fit into memory together."""
     needed, there = sum(sorted(sizes, reverse=True)[:at_once]), available_memory()
     if needed > there:
+        fits = sum(total <= there for total in accumulate(sorted(sizes, reverse=True)[:at_once]))
+        several = f"{fits} at once would fit" if fits > 1 else "one at a time would fit"
         raise BadInput(
             f"{at_once} runs at once need {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
-            f"free; give fewer {named('seeds')} at a time, more {named('threads')} each, or a "
-            f"smaller {named('replay')}"
+            f"free; {several}: give fewer {named('seeds')}, more {named('threads')} each, or a "
+            f"{named('replay')} that needs at most {there / at_once / 1e9:.1f} GB"
         )
 
 
@@ -67,7 +70,7 @@ def disk_needed(env: FrameEnv, config: DQNConfig) -> float:
 
 
 def check_disk(folder: Path, env: FrameEnv, config: DQNConfig) -> None:
-    """Two checkpoints must fit on the disk."""
+    """A checkpoint, and what changes from one to the next, must fit: the last two are kept."""
     needed = disk_needed(env, config)
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     kept = sum(path.stat().st_size for path in folder.glob("checkpoint*/*"))

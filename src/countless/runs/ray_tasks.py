@@ -21,8 +21,8 @@ import ray
 from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.provenance import versions
 from countless.runs.job import Execution, Stopped
+from countless.runs.lock import is_locked
 from countless.runs.messages import read
-from countless.runs.store import is_locked
 
 SPEAK_EVERY = 0.5  # seconds
 HEAR_WITHIN = 60.0  # seconds, after which whoever gave the order is taken to be gone

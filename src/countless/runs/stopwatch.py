@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from countless.core.records import read_json, write_json
+from countless.core.records import write_json
+from countless.runs.described import read_reached
 
 
 class Stopwatch:
@@ -14,7 +15,7 @@ class Stopwatch:
 
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / "progress.json"
-        kept = None if self._path is None else read_json(self._path)
+        kept = None if self._path is None else read_reached(self._path)
         self._before = float((kept or {}).get("seconds", 0.0))
         self._began = time.perf_counter()
 

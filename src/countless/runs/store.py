@@ -7,29 +7,38 @@
     progress.json   how far it has come, and in how many seconds of work
     finished.json   written last: how far it went, and in how many seconds
     lock            held by the process that is executing the job
+    owner.json      which process that is
     checkpoint/     deep agents: what the next step depends on
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
+from countless.core.durable import DAMAGED, remove_temporaries, set_aside
 from countless.core.errors import BadInput, named
+from countless.core.progress import Task
 from countless.core.provenance import provenance
-from countless.core.records import SCHEMA, ensure_folder, read_json, read_table, write_json
+from countless.core.records import (
+    SCHEMA,
+    ensure_folder,
+    examine_record,
+    read_table,
+    write_json,
+)
+from countless.runs.described import are_curves, are_records, read_about, read_reached
 from countless.runs.job import Execution, Job, Outcome, folder_name, job_id
+from countless.runs.lock import is_locked, locked
 
 if TYPE_CHECKING:
     import pyarrow
 
-FINISHED, PARTIAL, RUNNING, DAMAGED = STATES = ("finished", "partial", "running", "damaged")
+FINISHED, PARTIAL, RUNNING = "finished", "partial", "running"
+STATES = (FINISHED, PARTIAL, RUNNING, DAMAGED)
 
 
 @dataclass(frozen=True)
@@ -46,13 +55,15 @@ class StoredJob:
         """All records, or None where there is none that can be read."""
         if self.outcome is not None:
             return self.outcome.records
-        return _read_parts(self.folder, "records")
+        table = _read_parts(self.folder, "records")
+        return table if table is not None and are_records(self.about, table) else None
 
     @cached_property
     def curves(self) -> pyarrow.Table | None:
         if self.outcome is not None:
             return self.outcome.curves
-        return _read_parts(self.folder, "curves")
+        table = _read_parts(self.folder, "curves")
+        return table if table is not None and are_curves(table) else None
 
     @property
     def state(self) -> str:
@@ -64,8 +75,11 @@ class StoredJob:
         if not self.about:
             return DAMAGED
         parts = list((self.folder / "records").glob("*.parquet"))
-        if any(
-            read_table(path) is None for path in (*parts, *self.folder.glob("curves/*.parquet"))
+        curves = list((self.folder / "curves").glob("*.parquet"))
+        if (
+            any(read_table(path) is None for path in (*parts, *curves))
+            or (parts and self.records is None)
+            or (curves and self.curves is None)
         ):
             return DAMAGED
         if self.finished is None:
@@ -77,8 +91,39 @@ class StoredJob:
         """Of all executions together, those of a job that is not finished too."""
         reached = self.finished
         if reached is None and self.folder is not None:
-            reached = read_json(self.folder / "progress.json")
+            reached = read_reached(self.folder / "progress.json")
         return float((reached or {}).get("seconds", 0.0))
+
+
+def record_files(folder: Path) -> Iterator[Path]:
+    """The JSON and Parquet files of a job, or of an experiment."""
+    for name in ("job.json", "progress.json", "finished.json", "plan.json"):
+        if (folder / name).exists():
+            yield folder / name
+    for kind in ("records", "curves"):
+        yield from sorted((folder / kind).glob("*.parquet"))
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file of a job is whole, and of the form that we write."""
+    if examine_record(path) == DAMAGED:
+        return False
+    if path.name == "job.json":
+        return bool(read_about(path))
+    return path.suffix != ".json" or read_reached(path) is not None
+
+
+def _clear(folder: Path, task: Task) -> None:
+    """Make way for the work: what is half-written goes, and what is damaged is set aside.
+
+    It is then computed again.
+    """
+    for place in (folder, folder / "records", folder / "curves"):
+        remove_temporaries(place)
+    for path in record_files(folder):
+        if not is_record(path):
+            aside = set_aside(path)
+            task.warn(f"{path} was damaged; it is set aside as {aside.name} and made again")
 
 
 def _read_parts(folder: Path | None, kind: str) -> pyarrow.Table | None:
@@ -88,13 +133,16 @@ def _read_parts(folder: Path | None, kind: str) -> pyarrow.Table | None:
         return None
     tables = [read_table(path) for path in sorted((folder / kind).glob("*.parquet"))]
     whole = [table for table in tables if table is not None]
-    return pyarrow.concat_tables(whole, promote_options="permissive") if whole else None
+    try:
+        return pyarrow.concat_tables(whole, promote_options="permissive") if whole else None
+    except pyarrow.ArrowException:  # parts that do not belong together
+        return None
 
 
 def read_job(folder: Path) -> StoredJob:
     """The job in a folder."""
     return StoredJob(
-        read_json(folder / "job.json") or {}, read_json(folder / "finished.json"), folder
+        read_about(folder / "job.json"), read_reached(folder / "finished.json"), folder
     )
 
 
@@ -152,6 +200,7 @@ class Store:
         self.check_place(job)
         ensure_folder(place)
         with locked(place):
+            _clear(place, execution.task)
             about = _write_about(place / "job.json", about)
             outcome = job.execute(place, execution)
             write_json(place / "finished.json", outcome.finished)
@@ -163,9 +212,12 @@ class Store:
         path = None if place is None else place / "job.json"
         if path is None or not path.exists():
             return
-        there = read_json(path)
-        if there is None or there.get("id") != job_id(job):
-            raise BadInput(f"{path} is damaged; remove the folder {place} to start afresh")
+        there = read_about(path)  # one that is damaged will be set aside, and written again
+        if there and there["id"] != job_id(job):
+            raise BadInput(
+                f"{path} is of another job; remove the folder {place}, or give another with "
+                f"{named('out')}"
+            )
 
 
 def describe_job(job: Job, command: str) -> dict[str, Any]:
@@ -185,10 +237,10 @@ def describe_job(job: Job, command: str) -> dict[str, Any]:
 
 def _write_about(path: Path, about: dict[str, Any]) -> dict[str, Any]:
     """Keep what was said first, unless the job now goes further: then keep both."""
-    before = read_json(path)
-    if before is not None and before["budget"] == about["budget"]:
+    before = read_about(path)
+    if before and before["budget"] == about["budget"]:
         return before
-    if before is not None:
+    if before:
         earlier = {name: before[name] for name in ("budget", "command", "date", "versions")}
         about["before"] = [*before.get("before", []), earlier]
     write_json(path, about)
@@ -199,35 +251,3 @@ def about_records(about: Mapping[str, Any]) -> dict[str, Any]:
     """What goes with every Parquet file: enough to know what it is and what made it."""
     names = ("schema", "id", "engine", "agent", "env", "seed", "budget")
     return {name: about[name] for name in (*names, "command", "date", "versions", "commit")}
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a job's folder: two processes must not execute the same job."""
-    lock = FileLock(folder / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise BadInput(
-            f"another process is executing the job in {folder}; wait for it, or give another "
-            f"folder with {named('out')}"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def is_locked(folder: Path) -> bool:
-    """Whether a process is executing the job just now."""
-    if not (folder / "lock").exists():
-        return False
-    lock = FileLock(folder / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return True
-    except OSError:  # a store that may only be read is not executed here
-        return False
-    lock.release()
-    return False

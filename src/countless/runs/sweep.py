@@ -146,10 +146,19 @@ def read_grid(path: Path) -> Grid:
     norm = 2
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: is not a TOML file: {error}") from None
+    return parse_grid(path, text)
+
+
+def parse_grid(path: Path, text: str) -> Grid:
+    """The grid in the text of a grid file; `path` is what errors name."""
+    try:
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, too
         raise BadInput(f"{path}: is not a TOML file: {error}") from None
     if not content:
         raise BadInput(f"{path}: is empty; write one line per parameter: `alpha = [0.1, 0.25]`")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AGENTS, make_config
 from countless.agents.dqn.bonus import SRBonus, StepBonus
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import registry
@@ -15,6 +15,7 @@ from countless.bonuses.registry import BonusKind
 from countless.core.errors import BadInput
 from countless.core.parameters import real, validate
 from countless.envs.make import make_frame_env
+from small_runs import replay_arrays
 
 TINY = {
     "width": 0.1, "history": 2, "replay": 2_000, "warmup": 40, "target_period": 50,
@@ -75,12 +76,12 @@ def test_killed_and_resumed_is_never_killed(agent, tmp_path):
     run(whole, 120)
     first = make(agent, envs=2)
     run(first, 60)
-    checkpoint.save(tmp_path / "checkpoint", first)
+    Checkpoints(tmp_path / "checkpoint").save(first)
     second = make(agent, envs=2)
-    checkpoint.load(tmp_path / "checkpoint", second)
+    Checkpoints(tmp_path / "checkpoint").load(second)
     run(second, 120)
-    for name, array in whole.replay.arrays().items():
-        np.testing.assert_array_equal(array, second.replay.arrays()[name])
+    for name, array in replay_arrays(whole.replay).items():
+        np.testing.assert_array_equal(array, replay_arrays(second.replay)[name])
     for name, array in whole.bonus.get_state().items():
         np.testing.assert_array_equal(array, second.bonus.get_state()[name])
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import make_config
 from countless.agents.dqn.bonus import SRDifferenceBonus
 from countless.agents.dqn.centre import Affine, BonusCentre
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.config import DQNConfig, RewardConfig
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.learner import Learner
@@ -17,6 +17,7 @@ from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput
 from countless.envs.make import make_frame_env
+from small_runs import replay_arrays
 
 TINY = {
     "width": 0.1, "history": 2, "replay": 2_000, "warmup": 40, "target_period": 50,
@@ -103,13 +104,13 @@ def test_killed_and_resumed_is_never_killed(parameters, tmp_path):
     run(whole, 130)
     first = make(**parameters)
     run(first, 62)
-    checkpoint.save(tmp_path / "checkpoint", first)
+    Checkpoints(tmp_path / "checkpoint").save(first)
     second = make(**parameters)
-    checkpoint.load(tmp_path / "checkpoint", second)
+    Checkpoints(tmp_path / "checkpoint").load(second)
     run(second, 130)
     assert second.counters() == whole.counters()
-    for name, array in whole.replay.arrays().items():
-        np.testing.assert_array_equal(array, second.replay.arrays()[name])
+    for name, array in replay_arrays(whole.replay).items():
+        np.testing.assert_array_equal(array, replay_arrays(second.replay)[name])
     kept, again = whole.learner.tensors_to_keep(), second.learner.tensors_to_keep()
     for name, value in kept["network"].items():
         assert torch.equal(value, again["network"][name])

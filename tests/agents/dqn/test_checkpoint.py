@@ -1,24 +1,30 @@
 """Killed and resumed is never killed, to the bit; a damaged checkpoint is bad input."""
 
-import json
-import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from countless.agents.dqn import checkpoint
+from countless.agents.dqn import replay
 from countless.agents.dqn.agents import make_config
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput, CountlessError
+from countless.core.records import read_json, write_json
+from countless.core.snapshots import SCHEMA, Damaged, check_snapshots, last_snapshot
 from countless.envs.make import make_frame_env
 from oracles.replay import Script
+from small_runs import replay_arrays
 
 TINY = {
     "width": 0.0625, "history": 2, "replay": 400, "warmup": 30, "target_period": 40,
     "epsilon_steps": 60, "max_frames": 100, "learning_rate": 0.001, "batch": 8,
 }  # fmt: skip
+
+
+EPISODE = {"step": 5, "score": 0.99}
 
 
 def make(env="deepsea-5", *, variant="paper", **parameters):
@@ -52,8 +58,8 @@ def assert_same(one, other):
     for part, tensors in kept.items():
         for name, value in tensors.items():
             assert torch.equal(value, again[part][name]), (part, name)
-    for name, array in one.replay.arrays().items():
-        np.testing.assert_array_equal(array, other.replay.arrays()[name], err_msg=name)
+    for name, array in replay_arrays(one.replay).items():
+        np.testing.assert_array_equal(array, replay_arrays(other.replay)[name], err_msg=name)
     for actor, same in zip(one.actors, other.actors, strict=True):
         for name, array in actor.get_state().items():
             np.testing.assert_array_equal(array, same.get_state()[name], err_msg=name)
@@ -76,10 +82,10 @@ def test_killed_and_resumed_is_never_killed(tmp_path, env, turns, parameters):
     never, killed = make(env, **parameters), make(env, **parameters)
     play(never, turns[0])
     play(killed, turns[0])
-    checkpoint.save(tmp_path / "checkpoint", killed)
+    Checkpoints(tmp_path / "checkpoint").save(killed)
     del killed
     resumed = make(env, **parameters)
-    checkpoint.load(tmp_path / "checkpoint", resumed)
+    Checkpoints(tmp_path / "checkpoint").load(resumed)
     assert_same(never, resumed)
     assert play(never, turns[1]) == play(resumed, turns[1])
     assert_same(never, resumed)
@@ -93,9 +99,9 @@ def test_bonuses_that_wait_are_kept(tmp_path):
     trainer = made()
     play(trainer, 45)
     assert len(trainer.bonus.get_state()["slots"]) == 15
-    checkpoint.save(tmp_path / "checkpoint", trainer)
+    Checkpoints(tmp_path / "checkpoint").save(trainer)
     resumed = made()
-    checkpoint.load(tmp_path / "checkpoint", resumed)
+    Checkpoints(tmp_path / "checkpoint").load(resumed)
     assert play(trainer, 60) == play(resumed, 60)
     assert_same(trainer, resumed)
     assert (trainer.replay.intrinsic > 0).sum() == 60 + 45 - 30 - len(waiting(trainer))
@@ -123,142 +129,178 @@ class _KeptScript(Script):
 def saved(tmp_path):
     trainer = make()
     play(trainer, 60)
-    folder = tmp_path / "checkpoint"
-    checkpoint.save(folder, trainer)
-    return folder
+    checkpoints = Checkpoints(tmp_path / "checkpoint")
+    checkpoints.save(trainer, [EPISODE])
+    return checkpoints
 
 
 def test_what_lies_in_it(saved):
-    names = {path.name for path in saved.iterdir()}
-    assert names == {
-        "network.safetensors", "target.safetensors", "optimiser.safetensors", "state.json",
-        "env.0.npz", "bonus.npz",
-    } | {
-        f"replay.{name}.npy"
-        for name in (
-            "frames", "actions", "flags", "extrinsic", "intrinsic", "returns", "written", "opened",
-        )
+    kept = last_snapshot(saved.folder)
+    assert set(kept.files) == {
+        "network.safetensors", "target.safetensors", "optimiser.safetensors", "env.0.safetensors",
+        "bonus.safetensors", "replay.0.0.safetensors", "episodes.jsonl",
     }  # fmt: skip
-    state = checkpoint.read_state(saved)
-    assert state["schema"] == checkpoint.SCHEMA
-    assert state["counters"]["step"] == 30
-    assert set(state["files"]) == names - {"state.json"}
+    names = {path.name for path in saved.folder.iterdir()}
+    assert names == {"state.json"} | {one.name for one in kept.files.values()}
+    assert kept.content["counters"]["step"] == 30
+    assert kept.content["schema"] == SCHEMA
+    assert saved.load(make()) == [EPISODE]
 
 
 def test_nothing_in_it_is_a_pickle(saved):
-    for path in saved.iterdir():
-        if path.suffix == ".npy":
-            np.load(path, allow_pickle=False)
-        elif path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as arrays:
-                assert all(arrays[name].dtype != object for name in arrays.files)
-        elif path.suffix == ".json":
-            json.loads(path.read_text())
-        else:
-            assert path.suffix == ".safetensors"
-            assert path.read_bytes()[8:9] == b"{"
+    for path in saved.folder.glob("*.safetensors"):
+        assert path.read_bytes()[8:9] == b"{"
+    assert {path.suffix for path in saved.folder.iterdir()} == {".safetensors", ".json", ".jsonl"}
 
 
-@pytest.mark.parametrize(
-    "name", ["network.safetensors", "replay.frames.npy", "env.0.npz", "bonus.npz"]
-)
-def test_a_changed_file_is_noticed(saved, name):
-    content = bytearray((saved / name).read_bytes())
+@pytest.mark.parametrize("what", ["network", "replay.0.0", "env.0", "bonus"])
+def test_a_changed_file_is_noticed(saved, what):
+    path = saved.folder / f"{what}.1.safetensors"
+    content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    (saved / name).write_bytes(content)
-    trainer = make()
-    before = trainer.counters()
-    with pytest.raises(BadInput, match=rf"is damaged: {name} has changed"):
-        checkpoint.load(saved, trainer)
-    assert trainer.counters() == before
+    path.write_bytes(content)
+    with pytest.raises(Damaged, match=rf"{path.name} has changed since it was written"):
+        saved.load(make())
+    assert [damage.path for damage in check_snapshots(saved.folder).damage] == [path]
 
 
-def test_a_missing_file_is_noticed(saved):
-    (saved / "target.safetensors").unlink()
-    with pytest.raises(BadInput, match=r"cannot be read .*target.safetensors"):
-        checkpoint.load(saved, make())
+def test_a_missing_or_torn_file_is_noticed(saved):
+    path = saved.folder / "target.1.safetensors"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(Damaged, match=r"target.1.safetensors has [\d,]+ bytes, not the"):
+        saved.load(make())
+    path.unlink()
+    with pytest.raises(Damaged, match=r"target.1.safetensors cannot be read: No such file"):
+        saved.load(make())
+
+
+@pytest.mark.parametrize("text", ["{", "", "[]", '{"schema": 4, "files": 3}', '{"files": {}}'])
+def test_a_torn_manifest_is_noticed(saved, text):
+    (saved.folder / "state.json").write_text(text)
+    with pytest.raises(Damaged, match=r"state.json (cannot be read|is no manifest)"):
+        saved.load(make())
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("change", "message"),
     [
-        ("{", "cannot be read"),
-        ("", "cannot be read"),
-        ("[]", "cannot be read"),
-        ("{}", "cannot be read"),
-        ('{"schema": 3, "files": 3}', "cannot be read"),
-        ('{"files": {}}', "cannot be read"),
-        ('{"schema": 99, "files": {}}', "is of format 99, this version reads 3"),
-        ('{"schema": 3, "files": {}}', "does not fit this agent"),
+        ({"schema": 99}, "is of format 99, this version reads 4"),
+        ({"files": {}}, "does not fit this agent .*names no network"),
+        ({"counters": {}}, "does not fit this agent"),
+        (
+            {"replay": {"written": [10**9], "opened": [0]}},
+            "does not fit this agent .*names no replay",
+        ),
+        ({"replay": {"written": [-1], "opened": [0]}}, "counters of the replay do not fit"),
+        ({"replay": {"written": [[1]], "opened": "x"}}, "does not fit this agent"),
     ],
 )
-def test_a_state_of_another_form(saved, text, message):
-    (saved / "state.json").write_text(text)
+def test_a_manifest_of_another_form(saved, change, message):
+    path = saved.folder / "state.json"
+    write_json(path, read_json(path) | change)
     with pytest.raises(BadInput, match=message) as error:
-        checkpoint.load(saved, make())
-    assert "remove the folder to start afresh" in str(error.value)
+        saved.load(make())
+    assert not isinstance(error.value, Damaged)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a/b", "..", "", ".hidden", "a\nb"])
+def test_a_name_cannot_lead_out_of_the_folder(saved, name):
+    path = saved.folder / "state.json"
+    content = read_json(path)
+    content["files"]["network.safetensors"][0] = name
+    write_json(path, content)
+    with pytest.raises(Damaged, match=r"says of 'network.safetensors' what no manifest says"):
+        saved.load(make())
+
+
+def test_a_file_that_is_too_large_is_not_read(saved, monkeypatch):
+    path = saved.folder / "state.json"
+    content = read_json(path)
+    content["files"]["network.safetensors"][1] = 1 << 40
+    write_json(path, content)
+    with (saved.folder / "network.1.safetensors").open("r+b") as file:
+        file.truncate(1 << 40)  # it takes no room on the disk
+    with pytest.raises(BadInput, match=r"more than the .* that fit"):
+        saved.load(make())
 
 
 def test_a_checkpoint_of_another_agent(saved):
-    with pytest.raises(BadInput, match="does not fit this agent"):
-        checkpoint.load(saved, make(width=0.125))
+    with pytest.raises(BadInput, match="does not fit this agent") as error:
+        saved.load(make(width=0.125))
+    assert "to start afresh" in str(error.value)
+
+
+def test_only_what_changed_is_written(tmp_path, monkeypatch):
+    """Segments of finished episodes once; and what is loaded is what was saved, at every size."""
+    monkeypatch.setattr(replay, "SEGMENT", 64)
+    trainer = make()
+    checkpoints = Checkpoints(tmp_path / "checkpoint")
+    for turns in (10, 60, 1, 150, 150, 300, 20):  # 400 slots: it goes around once
+        play(trainer, turns)
+        before = {p: p.stat().st_mtime_ns for p in checkpoints.folder.glob("replay.*")}
+        checkpoints.save(trainer)
+        kept = last_snapshot(checkpoints.folder)
+        again = {checkpoints.folder / one.name for one in kept.files.values()} & set(before)
+        assert {path: path.stat().st_mtime_ns for path in again} == {p: before[p] for p in again}
+        files = [one.name for name, one in kept.files.items() if name.startswith("replay.")]
+        written = [name for name in files if checkpoints.folder / name not in before]
+        assert len(written) <= turns // 64 + 2 + 1  # and an end frame each five steps
+        resumed = make()
+        other = Checkpoints(checkpoints.folder)
+        other.load(resumed)
+        assert_same(trainer, resumed)
+        if turns == 150:  # the one that was resumed goes on, and keeps what is final
+            trainer, checkpoints = resumed, other
+    assert again, "some segments were kept"
+    assert trainer.replay.written[0] > 400
+
+
+def test_the_one_before_stays(saved):
+    trainer = make()
+    play(trainer, 70)
+    saved.save(trainer)
+    assert last_snapshot(saved.folder).content["counters"]["step"] == 40
+    saved.set_aside(Damaged(saved.folder / "network.2.safetensors", "is torn"))
+    resumed = make()
+    assert saved.load(resumed) == [EPISODE]
+    assert resumed.step == 30
+    # The next one leaves only itself, the one before, and what was set aside.
+    saved.save(trainer)
+    saved.save(trainer)
+    names = {path.name.split(".")[1] for path in saved.folder.glob("network.*")}
+    assert names == {"2", "3", "4"}
+    assert (saved.folder / "network.2.safetensors.damaged").exists()
 
 
 def fail(*_, **__):
-    raise OSError("no space left")
+    raise OSError(28, "No space left on device")
 
 
-def test_an_error_while_writing_leaves_the_one_before(saved, monkeypatch):
+def test_an_error_while_writing_leaves_the_one_before_and_no_litter(saved, monkeypatch):
     trainer = make()
     play(trainer, 70)
-    monkeypatch.setattr(checkpoint.np, "savez", fail)
-    with pytest.raises(CountlessError, match="no space left"):
-        checkpoint.save(saved, trainer)
-    assert checkpoint.find(saved) == saved
-    assert checkpoint.read_state(saved)["counters"]["step"] == 30
+    before = {path.name: path.read_bytes() for path in saved.folder.iterdir()}
+    written = 0
+    original = Path.write_bytes
 
+    def write(path, content):
+        nonlocal written
+        written += 1
+        return fail() if written == 4 else original(path, content)
 
-def test_between_the_renames_the_one_before_is_found(saved, monkeypatch):
-    trainer = make()
-    play(trainer, 70)
-    renamed = []
-    original = checkpoint.Path.rename
-
-    def rename(path, to):
-        renamed.append(path.name)
-        return fail() if len(renamed) == 2 else original(path, to)
-
-    monkeypatch.setattr(checkpoint.Path, "rename", rename)
-    with pytest.raises(CountlessError, match="no space left"):
-        checkpoint.save(saved, trainer)
-    assert renamed == ["checkpoint", "checkpoint.new"]
-    assert not saved.exists()
-    found = checkpoint.find(saved)
-    assert found == saved.with_name("checkpoint.old")
-    # Twice in a row does no harm either.
-    renamed[:] = ["before"]
-    with pytest.raises(CountlessError, match="no space left"):
-        checkpoint.save(saved, trainer)
-    assert checkpoint.find(saved) == found
+    monkeypatch.setattr(Path, "write_bytes", write)
+    with pytest.raises(CountlessError, match=r"cannot write .*: No space left on device; what"):
+        saved.save(trainer)
     monkeypatch.undo()
-    resumed = make()
-    checkpoint.load(found, resumed)
-    assert resumed.step == 30
-    # The next one leaves only itself.
-    checkpoint.save(saved, trainer)
-    assert [path.name for path in saved.parent.iterdir()] == ["checkpoint"]
-    assert checkpoint.read_state(saved)["counters"]["step"] == 40
+    assert {path.name: path.read_bytes() for path in saved.folder.iterdir()} == before
 
 
 def test_no_checkpoint(tmp_path):
-    assert checkpoint.find(tmp_path / "checkpoint") is None
-    (tmp_path / "checkpoint").mkdir()
-    assert checkpoint.find(tmp_path / "checkpoint") is None
+    assert Checkpoints(tmp_path / "checkpoint").load(make()) is None
+    assert not (tmp_path / "checkpoint").exists()
 
 
 def test_reading_does_not_write(saved):
-    copy = saved.with_name("copy")
-    shutil.copytree(saved, copy)
-    checkpoint.load(saved, make())
-    for path in copy.iterdir():
-        assert path.read_bytes() == (saved / path.name).read_bytes()
+    before = {path.name: path.read_bytes() for path in saved.folder.iterdir()}
+    saved.load(make())
+    assert {path.name: path.read_bytes() for path in saved.folder.iterdir()} == before

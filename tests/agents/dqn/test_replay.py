@@ -224,7 +224,10 @@ def test_kept_arrays_bring_it_back():
     for steps in (12, 70):
         replay = play(games, steps, stacks="episode", capacity=30)
         other = Replay(2, 30, (2,))
-        other.load_arrays({name: array.copy() for name, array in replay.arrays().items()})
+        other.set_counters(replay.counters())
+        for lane in (0, 1):
+            for i in replay.segments(lane):
+                other.set_segment(lane, replay.get_segment(lane, i))
         for name, array in vars(replay).items():
             np.testing.assert_array_equal(getattr(other, name), array)
     assert replay.flags.max() < FIRST + STEP + DONE + 1

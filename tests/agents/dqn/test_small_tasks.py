@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AGENTS, FRAMES, SCALES, make_config
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.network import Network, Spec
@@ -13,6 +13,7 @@ from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import make_bonus
 from countless.core.errors import BadInput
 from countless.envs.make import make_frame_env
+from small_runs import replay_arrays
 
 TINY = {"width": 0.1, "replay": 2_000, "warmup": 40, "target_period": 50, "epsilon_steps": 100}
 
@@ -195,17 +196,17 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
     run(whole, 120)
     first = make(agent, **settings)
     run(first, 60)
-    checkpoint.save(tmp_path / "checkpoint", first)
+    Checkpoints(tmp_path / "checkpoint").save(first)
     second = make(agent, **settings)
-    checkpoint.load(tmp_path / "checkpoint", second)
+    Checkpoints(tmp_path / "checkpoint").load(second)
     run(second, 120)
     kept, again = whole.learner.tensors_to_keep(), second.learner.tensors_to_keep()
     assert any(name.endswith(".steps") for name in kept["optimiser"])
     for part, tensors in kept.items():
         for name, value in tensors.items():
             assert torch.equal(value, again[part][name]), (part, name)
-    for name, array in whole.replay.arrays().items():
-        np.testing.assert_array_equal(array, second.replay.arrays()[name])
+    for name, array in replay_arrays(whole.replay).items():
+        np.testing.assert_array_equal(array, replay_arrays(second.replay)[name])
     for name, array in whole.bonus.get_state().items():
         np.testing.assert_array_equal(array, second.bonus.get_state()[name])
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from countless.agents.dqn import checkpoint
 from countless.agents.dqn.agents import AUTHORS, make_config
+from countless.agents.dqn.checkpoint import Checkpoints
 from countless.agents.dqn.device import Device
-from countless.agents.dqn.learner import Learner, NonFiniteLossError
+from countless.agents.dqn.learner import Learner, NonFiniteError
 from countless.agents.dqn.replay import DONE, STEP
 from countless.agents.dqn.trainer import Trainer
 from countless.core.errors import BadInput
@@ -330,10 +330,47 @@ def test_a_loss_that_is_no_number_stops():
     batch = trainer.replay.sample(4, np.random.default_rng(0))
     batch.g_tm1[0] = np.nan
     before = weights(trainer)
-    with pytest.raises(NonFiniteLossError, match=r"a loss is not finite \(td nan") as stop:
+    with pytest.raises(NonFiniteError, match=r"a loss is not finite \(td nan") as stop:
         trainer.learner.update(batch)
-    assert stop.value.batch is batch
+    assert stop.value.arrays["g_tm1"] is batch.g_tm1
     assert equal(before, weights(trainer))
+
+
+def test_a_gradient_that_is_no_number_stops_though_the_loss_is_one(monkeypatch):
+    trainer = make()
+    run(trainer, 8)
+    batch = trainer.replay.sample(4, np.random.default_rng(0))
+    learner = trainer.learner
+    original = learner.with_gradients
+
+    def spoiled(batch):
+        losses = original(batch)
+        next(learner.network.parameters()).grad[-1, -1] = np.inf
+        return losses
+
+    monkeypatch.setattr(learner, "with_gradients", spoiled)
+    before = weights(trainer)
+    with pytest.raises(NonFiniteError, match=r"a gradient is not finite \(td ") as stop:
+        learner.update(batch)
+    assert stop.value.arrays["a_tm1"] is batch.a_tm1
+    assert equal(before, weights(trainer))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+def test_a_bonus_that_is_no_number_stops(monkeypatch, value):
+    """A bonus of 0 is the norm of an SR that is infinite."""
+    trainer = make()
+    run(trainer, 8)
+    shown = []
+
+    def spoiled(observations):
+        shown.extend(observations)
+        return np.full(len(observations), value, np.float32)
+
+    monkeypatch.setattr(trainer.bonus, "_evaluate", spoiled)
+    with pytest.raises(NonFiniteError, match=r"a bonus is not finite \(bonus .*, SR norm") as stop:
+        run(trainer, 300)
+    np.testing.assert_array_equal(stop.value.arrays["observation"], shown[0])
 
 
 def poisoned(trainer, updates, bad):
@@ -355,16 +392,18 @@ def test_losses_are_looked_at_together_where_that_means_waiting(monkeypatch):
     for batch in batches[:5]:
         learner.update(batch)
     assert looks == []
-    with pytest.raises(NonFiniteLossError, match=r"a loss is not finite \(td nan") as stop:
+    with pytest.raises(NonFiniteError, match=r"a loss is not finite \(td nan") as stop:
         learner.update(batches[5])
     assert looks == [6]
-    assert stop.value.batch is batches[2]  # the first, not those that it has spoiled
+    assert (
+        stop.value.arrays["g_tm1"] is batches[2].g_tm1
+    )  # the first, not those that it has spoiled
 
 
 def test_a_loss_that_is_no_number_is_noticed_at_the_end_and_before_a_checkpoint(tmp_path):
     for notice in (
         lambda trainer: list(trainer.turns(trainer.frames)),
-        lambda trainer: checkpoint.save(tmp_path / "checkpoint", trainer),
+        lambda trainer: Checkpoints(tmp_path / "checkpoint").save(trainer),
     ):
         trainer = make()
         run(trainer, 8)
@@ -373,7 +412,7 @@ def test_a_loss_that_is_no_number_is_noticed_at_the_end_and_before_a_checkpoint(
         )
         for batch in poisoned(trainer, 3, bad=0):
             trainer.learner.update(batch)
-        with pytest.raises(NonFiniteLossError):
+        with pytest.raises(NonFiniteError):
             notice(trainer)
         assert not (tmp_path / "checkpoint").exists()
         trainer.learner.check_losses()  # said once

@@ -9,6 +9,7 @@ each is what it would have been at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, Protocol
@@ -112,7 +113,7 @@ class SRBonus:
             return []
         values = self._evaluate(np.stack(self._observations))
         known = [
-            StepBonus(lane, slot, float(value), 1.0 / float(value))
+            StepBonus(lane, slot, float(value), 1.0 / float(value) if value else math.inf)
             for (lane, slot), value in zip(self._slots, values, strict=True)
         ]
         self._observations, self._slots = [], []

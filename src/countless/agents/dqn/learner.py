@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +34,14 @@ Floats = NDArray[np.float32]
 UPDATES_PER_CHECK = 32  # of losses on an accelerator, each with its batch: some 40 MB of Atari
 
 
-class NonFiniteLossError(CountlessError):
-    """A loss that is no number: learning stops."""
+class NonFiniteError(CountlessError):
+    """A loss, a gradient or a bonus that is no number: learning stops."""
 
-    def __init__(self, parts: dict[str, Tensor], batch: Transitions) -> None:
-        shown = ", ".join(f"{name} {float(value):g}" for name, value in parts.items())
-        super().__init__(f"a loss is not finite ({shown})")
-        self.batch = batch
+    def __init__(self, what: str, parts: Mapping[str, float], arrays: dict[str, Any]) -> None:
+        """`arrays` is what it was computed from."""
+        shown = ", ".join(f"{name} {value:g}" for name, value in parts.items())
+        super().__init__(f"a {what} is not finite ({shown})")
+        self.arrays = arrays
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,10 @@ class NetworkOutput:
 
 @dataclass(frozen=True)
 class _Unchecked:
-    """An update whose loss was not looked at yet."""
+    """An update whose loss and gradient were not looked at yet."""
 
     total: Tensor
+    gradient: Tensor  # the sum over all parameters: finite where each is
     parts: dict[str, Tensor]
     batch: Transitions
 
@@ -63,8 +66,8 @@ class _Unchecked:
 class Learner:
     """Learns from batches; answers for values and for the SR bonus.
 
-    A loss that is not finite stops learning. To look at a loss is to wait for the device, so on an
-    accelerator losses are looked at every `updates_per_check` updates, on the CPU at each.
+    A loss or a gradient that is not finite stops learning. To look at one is to wait for the device, so
+    on an accelerator they are looked at every `updates_per_check` updates, on the CPU at each.
     """
 
     def __init__(
@@ -134,21 +137,30 @@ class Learner:
         """One step of the optimiser on a batch; the losses before it, by name."""
         losses = self.with_gradients(batch)
         parts = loss_parts(losses)
-        self._unchecked.append(_Unchecked(losses.total.detach(), parts, batch))
+        gradient = self._sum_of_gradients()
+        self._unchecked.append(_Unchecked(losses.total.detach(), gradient, parts, batch))
         if len(self._unchecked) >= self._updates_per_check:
             self.check_losses()
         self.optimiser.step()
         return parts
 
     def check_losses(self) -> None:
-        """Look at the losses since the last look; the first that is not finite is an error."""
+        """Look at the updates since the last look; the first that is not finite is an error."""
         unchecked, self._unchecked = self._unchecked, []
         if not unchecked:
             return
-        finite = torch.isfinite(torch.stack([one.total for one in unchecked])).tolist()
+        finite = torch.isfinite(
+            torch.stack([one.total + one.gradient for one in unchecked])
+        ).tolist()
         if not all(finite):
             first = unchecked[finite.index(False)]
-            raise NonFiniteLossError(first.parts, first.batch)
+            what = "gradient" if math.isfinite(float(first.total)) else "loss"
+            parts = {name: float(value) for name, value in first.parts.items()}
+            raise NonFiniteError(what, parts, first.batch.arrays())
+
+    def _sum_of_gradients(self) -> Tensor:
+        sums = [weight.grad.sum() for weight in self.optimiser.state if weight.grad is not None]
+        return torch.stack(sums).sum() if len(sums) > 1 else sums[0]
 
     def tensors(self, batch: Transitions) -> TransitionTensors:
         """A batch on the device."""

@@ -9,7 +9,7 @@ Only slots of finished episodes can be sampled, none whose stack was partly over
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 FIRST, STEP, DONE = 1, 2, 4
 # Bytes of a slot beside its frame: action 2, flags 1, rewards 4 + 4, return 4.
 SLOT_BYTES = 15
+PER_SLOT = ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
+SEGMENT = 4_096  # slots that a checkpoint keeps in one file
+HEADER_BYTES = 4_096  # of such a file
 
 Floats = NDArray[np.float32]
 
@@ -156,6 +159,13 @@ class Replay:
         frames = self.frames.reshape(self.lanes, self.capacity, -1)
         _copy_stacks(frames, self.flags, lane, slot, out.reshape(*out.shape[:2], frames.shape[2]))
 
+    def observation(self, lane: int, slot: int) -> NDArray[Any]:
+        """The stack (history, ...) at a slot."""
+        out = np.empty((1, self.history, *self.frames.shape[2:]), self.frames.dtype)
+        self._copy_stacks(np.array([lane]), np.array([slot]), out)
+        stack: NDArray[Any] = out[0]
+        return stack
+
     def gather(self, lane: NDArray[np.int64], slot: NDArray[np.int64]) -> Transitions:
         """The transitions at the given slots."""
         size, at = len(slot), slot % self.capacity
@@ -175,19 +185,61 @@ class Replay:
         """Whether there is a transition that can be sampled: of two slots in a row, one is."""
         return bool((self._ranges()[1] >= 2).any())
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that a checkpoint keeps: the used part of each array."""
-        used = min(int(self.written.max()), self.capacity)
-        per_slot = ("frames", "actions", "flags", "extrinsic", "intrinsic", "returns")
-        counters = {"written": self.written, "opened": self.opened}
-        return {name: getattr(self, name)[:, :used] for name in per_slot} | counters
+    def segments(self, lane: int) -> range:
+        """The numbers of the segments in which a lane's slots lie: segment i holds those from
+        `SEGMENT` i on, as far as they are written and not yet overwritten."""
+        written = int(self.written[lane])
+        oldest = max(0, written - self.capacity)
+        return range(oldest // SEGMENT, -(-written // SEGMENT))
 
-    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        for name, array in arrays.items():
-            if name in ("written", "opened"):
-                getattr(self, name)[:] = array
-            else:
-                getattr(self, name)[:, : array.shape[1]] = array
+    def is_final(self, lane: int, segment: int) -> bool:
+        """Whether a segment will not change: an episode that is over is never written to again."""
+        return (segment + 1) * SEGMENT <= int(self.opened[lane])
+
+    def get_segment(self, lane: int, segment: int) -> dict[str, NDArray[Any]]:
+        """The slots of a segment, and the number of the first."""
+        written = int(self.written[lane])
+        first = max(segment * SEGMENT, written - self.capacity)
+        at = np.arange(first, min((segment + 1) * SEGMENT, written)) % self.capacity
+        return {name: getattr(self, name)[lane, at] for name in PER_SLOT} | {
+            "first": np.array(first, np.int64)
+        }
+
+    def set_segment(self, lane: int, arrays: Mapping[str, NDArray[Any]]) -> range:
+        """Put slots where they were, once `written` is set; those that are not overwritten yet."""
+        written = int(self.written[lane])
+        first, size = int(arrays["first"]), len(arrays["flags"])
+        oldest = max(first, written - self.capacity, 0)
+        if not first >= 0 or first + size > written:
+            raise ValueError(f"slots {first} to {first + size - 1} of {written}")
+        at = np.arange(oldest, first + size) % self.capacity
+        for name in PER_SLOT:
+            own, given = getattr(self, name), arrays[name]
+            if given.dtype != own.dtype or given.shape != (size, *own.shape[2:]):
+                raise ValueError(f"{name} of the replay is {given.dtype} {given.shape}")
+            own[lane, at] = given[oldest - first :]
+        return range(oldest, first + size)
+
+    def counters(self) -> dict[str, list[int]]:
+        """Of each lane, slots ever written, and the first slot of the open episode."""
+        return {"written": self.written.tolist(), "opened": self.opened.tolist()}
+
+    def set_counters(self, counters: Mapping[str, list[int]]) -> None:
+        written, opened = (np.array(counters[name]) for name in ("written", "opened"))
+        if not (
+            written.shape == opened.shape == (self.lanes,)
+            and written.dtype == opened.dtype == np.int64
+            and (opened >= 0).all()
+            and (opened <= written).all()
+        ):
+            raise ValueError("the counters of the replay do not fit")
+        self.written[:], self.opened[:] = written, opened
+
+    @property
+    def most_segment_bytes(self) -> int:
+        """No segment is larger."""
+        frame = self.frames[0, :1].nbytes
+        return SEGMENT * (frame + SLOT_BYTES) + HEADER_BYTES
 
     def _ranges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of each lane, the first slot to sample and how many there are from there."""

@@ -6,6 +6,7 @@ over, update every `update_period` steps, copy the target every `target_period`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from countless.agents.dqn.bonus import StepBonus, make_exploration_bonus
 from countless.agents.dqn.config import DQNConfig
 from countless.agents.dqn.device import Device
 from countless.agents.dqn.features import FeatureHealth, measure_features
-from countless.agents.dqn.learner import Learner
+from countless.agents.dqn.learner import Learner, NonFiniteError
 from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay, Transitions
 from countless.core.seeding import derived_seed
@@ -206,6 +207,10 @@ class Trainer:
     def _store(self, bonuses: list[StepBonus]) -> None:
         """Bonuses that are now known: in the replay, and in the sums of their episodes."""
         for bonus in bonuses:
+            if not (math.isfinite(bonus.value) and math.isfinite(bonus.sr_norm)):
+                observation = self.replay.observation(bonus.lane, bonus.slot)
+                parts = {"bonus": bonus.value, "SR norm": bonus.sr_norm}
+                raise NonFiniteError("bonus", parts, {"observation": observation})
             self.replay.set_bonus(bonus.lane, bonus.slot, bonus.value)
             episode = self.actors[bonus.lane].episode
             added = self.config.rewards.added(bonus.value)

@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from countless.agents.dqn.trainer import FinishedEpisode, StepRecord
-from countless.core.records import read_lines, write_text
+from countless.core.durable import cannot_write, write_bytes
 
 UPDATES_PER_EVENT = 100
+
+Line = dict[str, Any]  # an episode, as the log tells it
+
+
+def to_lines(episodes: Sequence[Line]) -> bytes:
+    """Episodes as lines of JSON."""
+    return "".join(json.dumps(episode) + "\n" for episode in episodes).encode()
+
+
+def from_lines(content: bytes) -> list[Line]:
+    """What `to_lines` made lines of; a `ValueError` for anything else."""
+    episodes = [json.loads(line) for line in content.splitlines()]
+    for episode in episodes:
+        if not isinstance(episode, dict) or not {"step", "score"} <= set(episode):
+            raise ValueError("the log of episodes has lines that are no episodes")
+        if not all(isinstance(value, int | float) for value in episode.values()):
+            raise ValueError("the log of episodes has values that are no numbers")
+    return episodes
 
 
 class EpisodeLog:
     """`episodes.jsonl`: one JSON line per episode, flushed when it ends."""
 
-    def __init__(self, path: Path, keep_until: int) -> None:
-        """Open for going on at step `keep_until`: what was logged after it is played again."""
-        kept = [episode for episode in read_lines(path) if episode["step"] <= keep_until]
-        write_text(path, "".join(json.dumps(episode) + "\n" for episode in kept))
-        self.scores = [float(episode["score"]) for episode in kept]
+    def __init__(self, path: Path, before: Sequence[Line] = ()) -> None:
+        """Go on after `before`, which a checkpoint kept: what was logged later is played again."""
+        self.episodes = list(before)
+        self._path = path
+        write_bytes(path, to_lines(before))
         self._file = path.open("a")
 
+    @property
+    def scores(self) -> list[float]:
+        return [float(episode["score"]) for episode in self.episodes]
+
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # on a full disk; a checkpoint has what counts
+            self._file.close()
 
     def add(self, ended: FinishedEpisode) -> None:
         episode = ended.episode
@@ -39,8 +65,12 @@ class EpisodeLog:
         }
         if ended.coverage is not None:
             line |= ended.coverage._asdict()
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        self.episodes.append(line)
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise cannot_write(self._path, error) from None
 
 
 class Events:
