@@ -1,6 +1,7 @@
 """Deep runs of seconds, executed in this process, and what tests look at."""
 
 import json
+import subprocess
 import time
 from contextlib import contextmanager
 
@@ -73,6 +74,14 @@ def wait_for(condition, seconds=120):
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert condition()
+
+
+def children(pid):
+    """The processes that a process has started."""
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True
+    )
+    return [int(word) for word in listed.stdout.split()]
 
 
 class Listener:

@@ -1,6 +1,8 @@
+import re
+
 import numpy as np
 
-from countless.analysis.html import figure_html, page, paragraph, table_html
+from countless.analysis.html import contents, figure_html, page, paragraph, table_html
 from countless.analysis.plots import (
     Axis,
     NormCurve,
@@ -25,13 +27,14 @@ def test_numbers():
 
 def test_html_is_escaped_and_whole():
     table = Table("a < b", ("x", "y"), (("<i>", "1"),), note="n & m")
-    html = page("t", [("s", "S")], [table_html(table), paragraph("<script>")])
-    assert "<script>" not in html
+    html = page("t", "l & m", [contents([("s", "S")])], [table_html(table), paragraph("<script>!")])
+    assert "<script>!" not in html
+    assert "l &amp; m" in html
     assert "&lt;i&gt;" in html
     assert "a &lt; b" in html
     assert "n &amp; m" in html
     assert html.startswith("<!doctype html>")
-    assert "http" not in html
+    assert not re.search(r"""(src|href)=["']?http""", html)  # nothing is fetched
 
 
 def test_figures_are_drawn(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,9 +10,20 @@ import sys
 import pytest
 
 from countless.cli.main import main
+from countless.cli.plan import _time
 from countless.core.errors import install_hint
+from countless.runs.lock import is_locked
 from countless.runs.store import Store
-from small_runs import TINY, checkpoint_bytes, deep_job, episodes, execute, kept_counters, wait_for
+from small_runs import (
+    TINY,
+    checkpoint_bytes,
+    children,
+    deep_job,
+    episodes,
+    execute,
+    kept_counters,
+    wait_for,
+)
 
 OPTIONS = [
     word for name, value in TINY.items() for word in (f"--{name.replace('_', '-')}", str(value))
@@ -119,6 +131,21 @@ def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
     assert "have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
 
 
+def test_what_it_will_take_is_said_first(capsys, tmp_path):
+    arguments = (*RUN, "--frames", "40", "--seeds", "0", "1", "-o", str(tmp_path))
+    _, out, err = call(capsys, *arguments)
+    assert "dqn-mmc-sr in deepsea-5: 40 frames per run, 2 runs to do" in err
+    assert f"kept in {tmp_path}" in err
+    assert f"countless watch {place(tmp_path)}" in out
+    assert "runs to do" not in call(capsys, *arguments)[2]  # all is done
+    assert call(capsys, *arguments, "--json")[2] == ""
+
+
+def test_the_time_of_a_long_run_is_measured(tmp_path):
+    job = deep_job(frames=300_000)
+    assert re.match(r"about .* per run: [\d,]+ steps per second", _time(job, Store(tmp_path)))
+
+
 def test_help_of_one_agent_shows_its_own_options(capsys):
     def shown(agent):
         with pytest.raises(SystemExit):
@@ -128,9 +155,13 @@ def test_help_of_one_agent_shows_its_own_options(capsys):
     deep, tabular = shown("dqn"), shown("sarsa")
     assert "--alpha" in tabular
     assert "--alpha" not in deep
-    assert "--tau TAU weight of the Monte-Carlo return in the TD error; [0, 1] (default: 0)" in deep
+    assert "--tau X weight of the Monte-Carlo return in the TD error; [0, 1] (default: 0)" in deep
     assert "--tau" not in tabular
     assert "--device" not in tabular
+    assert "--w-sr" not in deep  # it has no successor features
+    assert "--w-sr" in shown("dqn-mmc-sr")
+    for part in ("network:", "losses:", "replay:", "exploration:", "environment:"):
+        assert part in deep
 
 
 def test_more_frames_go_on(capsys, tmp_path):
@@ -222,7 +253,7 @@ def test_a_loss_that_is_no_number_is_exit_1(capsys, tmp_path):
     assert (code, out) == (1, "")
     assert "a loss is not finite" in err
     assert "nonfinite_batch.npz" in err
-    assert err.count("\n") == 1
+    assert len(err.splitlines()[2:]) == 1  # after what it will take
 
 
 def test_missing_packages_are_named(capsys, monkeypatch):
@@ -242,7 +273,7 @@ def never_stopped(tmp_path_factory):
     return execute(deep_job(frames=3000), tmp_path_factory.mktemp("whole"))
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "expected"), [(signal.SIGUSR1, 75), (signal.SIGINT, 130)])
 def test_stopped_by_a_signal_it_goes_on_later(tmp_path, capsys, never_stopped, number, expected):
     folder = place(tmp_path)
     running = process(*STOPPED, "-o", str(tmp_path))
@@ -276,17 +307,56 @@ def test_several_seeds_are_single_runs_at_once(tmp_path, capsys):
         assert checkpoint_bytes(one) == checkpoint_bytes(same)
 
 
-def test_a_signal_to_all_processes_of_several_seeds(tmp_path):
+@pytest.mark.parametrize("first", ["parent", "worker"])
+def test_a_signal_to_the_processes_of_several_seeds(tmp_path, first):
+    """A batch system may send it to the parent alone, or to all of them, a worker first."""
     arguments = [*RUN, "--frames", "1e7", "--seeds", "0", "1", "-o", str(tmp_path)]
     running = process(*arguments)
     folders = [place(tmp_path, seed=seed) for seed in (0, 1)]
     wait_for(lambda: all(episodes(folder) for folder in folders))
-    os.killpg(running.pid, signal.SIGTERM)
+    pid = running.pid if first == "parent" else children(running.pid)[0]
+    os.kill(pid, signal.SIGUSR1)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 75, err
     assert "Traceback" not in err
     for folder in folders:
         assert kept_counters(folder)["step"] > 0
+        assert not is_locked(folder)
+
+
+def test_an_experiment_that_is_stopped_keeps_its_checkpoints(tmp_path):
+    running = process("reproduce", "deepsea", "--scale", "smoke", "-o", str(tmp_path))
+    wait_for(lambda: list(tmp_path.glob("*/episodes.jsonl")))
+    os.kill(running.pid, signal.SIGTERM)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 75, err
+    assert out == ""
+    assert "stopped by SIGTERM" in err
+    assert "Traceback" not in err
+    for log in tmp_path.glob("*/episodes.jsonl"):
+        assert (log.parent / "finished.json").exists() or kept_counters(log.parent)
+
+
+def test_stopped_on_ray_it_goes_on_here(tmp_path, capsys, never_stopped):
+    """Ctrl-C reaches all processes of the terminal, those of Ray too."""
+    arguments = [*STOPPED, "-o", str(tmp_path)]
+    folders = [place(tmp_path, seed=seed) for seed in (0, 1)]
+    on_ray = ["--engine", "ray", "--memory-per-job", "0.1", "--json"]
+    running = process(*arguments, *on_ray, "--seeds", "0", "1")
+    wait_for(lambda: all(episodes(folder) for folder in folders))
+    assert call(capsys, "status", str(tmp_path))[1].count("running") >= 2
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert "the same command goes on from there" in err
+    for folder in folders:
+        assert 0 < kept_counters(folder)["frames"] < 3000
+        assert not is_locked(folder)
+    code, _, err = call(capsys, *arguments, "--engine", "local")
+    assert code == 0, err
+    assert checkpoint_bytes(folders[0]) == checkpoint_bytes(never_stopped.folder)
 
 
 def test_bad_input_of_a_seed_among_several(tmp_path):
@@ -321,5 +391,8 @@ def test_help_tells_of_deep_agents(capsys):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     out = capsys.readouterr().out
-    for option in ("--frames", "--seeds", "--scale", "--device", "--w-sr", "--bonus"):
+    for option in ("--frames", "--seeds", "--scale", "--device"):
         assert option in out
+    assert "--w-sr" not in out  # the parameters of an agent are in its own help
+    assert "countless run AGENT --help" in out
+    assert len(out.splitlines()) < 70

@@ -7,15 +7,19 @@ from countless.core.progress import SILENT
 from small_runs import Listener
 
 
-def test_lines_tell_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(bars, "LINES_EVERY", -1.0)
+def test_lines_tell_how_far_it_is_and_how_long_it_takes(monkeypatch, capsys):
+    clock = iter([0.0, 100.0, 101.0, 150.0, 161.0])
+    monkeypatch.setattr(bars.time, "monotonic", lambda: next(clock))
     with bars.Bars().task("sarsa in riverswim (2 of 3)", 200) as task:
         task.advance(50)
+        task.advance(10)  # too soon for another line
         task.note("a note")
-        task.advance(50)
+        task.advance(40)
+        task.advance(0)
         task.warn("features [rank] have collapsed")
     assert capsys.readouterr().err.splitlines() == [
-        "sarsa in riverswim (2 of 3): 25%",
+        "sarsa in riverswim (2 of 3): 25%, about 0:05:00 left",
+        "sarsa in riverswim (2 of 3): 50%, about 0:01:40 left, a note",
         "sarsa in riverswim (2 of 3): 50%, a note",
         "features [rank] have collapsed",
     ]

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from countless.core.errors import BadInput
-from countless.envs import domains
-from countless.envs.mdp_file import read_mdp
+from countless.envs import build_mdp, domains
+from countless.envs.drawing import grid_from_text
+from countless.envs.mdp_file import mdp_text, read_mdp
 
 HEADER = "s, a, s', r, p\n"
 GOOD = (
@@ -36,19 +37,29 @@ def test_a_good_file(tmp_path):
     np.testing.assert_array_equal(mdp.terminated, [False, True, False, True])
 
 
-def as_file(mdp):
-    rows = zip(mdp.state, mdp.action, mdp.next_state, mdp.reward, mdp.probability, strict=True)
-    lines = [f"{s}, {a}, {to}, {r!s}, {p!s}" for s, a, to, r, p in rows]
-    starts = [f"start, {s}, {p}" for s, p in enumerate(mdp.start) if p > 0]
-    return HEADER + "\n".join([*lines, *starts, f"time_limit, {mdp.time_limit}"])
-
-
-@pytest.mark.parametrize("make", [domains.riverswim, domains.sixarms])
-def test_the_papers_domains_survive_the_round_trip(tmp_path, make):
-    mdp = make()
-    again = read_mdp(write(tmp_path, as_file(mdp)))
+@pytest.mark.parametrize(
+    "mdp",
+    [
+        domains.riverswim(),
+        domains.sixarms(),
+        domains.deepsea(4),
+        domains.fourrooms(),
+        grid_from_text("S.#|Sx1|S.."),
+    ],
+    ids=lambda mdp: mdp.name,
+)
+def test_written_and_read_again_an_mdp_is_the_same(tmp_path, mdp):
+    again = read_mdp(write(tmp_path, mdp_text(mdp)))
     assert again.fingerprint == mdp.fingerprint
     assert again.time_limit == 5000
+
+
+def test_what_no_file_can_say_is_refused():
+    """The same state ends an episode by one way in, and not by the other."""
+    rows = ([0, 0, 1], [0, 1, 0], [1, 1, 0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+    mdp = build_mdp("half", rows, [1.0, 0.0], terminated=[True, False, False])
+    with pytest.raises(BadInput, match="ends episodes in terminal states, and nowhere else"):
+        mdp_text(mdp)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def lines(script, *arguments):
 
 def test_every_example_is_run_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "sb3_minigrid.py", "gymnasium_loop.py", "own_tabular_agent.py"
+        "sb3_minigrid.py", "gymnasium_loop.py", "own_tabular_agent.py", "submitit_seeds.py"
     }  # fmt: skip
 
 

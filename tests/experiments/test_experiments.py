@@ -419,10 +419,34 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == NAMES  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 13
+    assert html.count("data:image/svg+xml") == 8
+    charts = [json.loads(text) for text in re.findall(r'json">(.*?)</script>', html)]
+    assert [chart["kind"] for chart in charts].count("explorer") == 1
+    assert all(chart["series"] for chart in charts if chart["kind"] == "lines")
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html
+
+
+def test_claims_are_read_off_the_numbers(results):
+    shown = {item.experiment.name: item.section.claims for item in finished_experiments(results)}
+    digits, riverswim, sixarms = shown["table1"]
+    assert (digits.ours, digits.verdict) == (
+        "4 of 4 to the last digit, with the released code's random draws",
+        experiment.REPRODUCED,
+    )
+    assert (riverswim.paper, sixarms.paper) == ("49.0 × Sarsa's", "4.2 × Sarsa's")
+    assert riverswim.verdict == experiment.REPRODUCED
+    assert [claim.paper for claim in shown["table2"]][:2] == ["3.1 M", "7.3 M"]
+    (bounds,) = shown["theorem1"]
+    assert bounds.ours.startswith("0 of ")
+    assert len(shown["table6"]) == 6
+    assert len(shown["conjecture"]) == 3
+    verdicts = {claim.verdict for claims in shown.values() for claim in claims}
+    assert verdicts <= {experiment.REPRODUCED, experiment.DIFFERS, experiment.OPEN}
+    html, _ = report_html(results)
+    assert html.index('id="scoreboard"') < html.index("<nav")
+    assert html.count('scope="row"><a href="#') == sum(map(len, shown.values()))
 
 
 def test_rows_are_picked_by_name():
@@ -437,7 +461,7 @@ def test_names():
     assert {item.engine for item in members("beyond")} == {"tabular"}
     assert not set(GROUPS["beyond"]) & set(GROUPS["tabular"])
     assert {name for group in GROUPS.values() for name in group} == set(EXPERIMENTS)
-    deep = ["table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid"]
+    deep = ["table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma"]
     assert [item.name for item in members("deep")] == deep
     with pytest.raises(BadInput, match="unknown experiment 'table9'; did you mean"):
         members("table9")

@@ -1,15 +1,18 @@
 """Tabular jobs: parts, how they go on after a stop, and what is refused."""
 
+import json
+
 import numpy as np
 import pytest
 
 from countless.agents.tabular.sarsa import Sarsa
 from countless.agents.tabular.sarsa_sr import SarsaSR
 from countless.agents.tabular.simulate import REWARD, trace_runs
+from countless.core.errors import CountlessError
 from countless.core.records import read_json, read_table
 from countless.envs import make_mdp
 from countless.runs import tabular
-from countless.runs.job import Stopped, folder_name, job_id
+from countless.runs.job import Execution, Stopped, folder_name, job_id
 from countless.runs.result import Result
 from countless.runs.store import Store, read_job
 from countless.runs.tabular import TabularJob
@@ -201,3 +204,27 @@ def test_seconds_count_on_over_stops_and_are_kept(tmp_path, tiny_parts, monkeypa
     assert first.seconds >= before > 0
     again = execute(small_job(), tmp_path)
     assert (again.seconds, again.about) == (first.seconds, first.about)
+
+
+def test_parts_that_are_executed_elsewhere_are_collected(monkeypatch, tmp_path):
+    monkeypatch.setattr(tabular, "PART_STEPS", 400)
+    job = TabularJob(SETTINGS[:1], MDP, 10, 100, 0)
+    assert len(job.parts()) == 3
+    store = Store(tmp_path / "spread")
+    asked = []
+
+    def scatter(job, numbers):
+        """As an engine does: others get the job as plain data, and end in any order."""
+        asked.append(list(numbers))
+        same = tabular.read_job(json.loads(json.dumps(job.to_message())))
+        for number in reversed(numbers):
+            same.execute_parts(store.place(job), [number], Execution())
+
+    alone = Store(tmp_path / "alone").execute(job, Execution())
+    spread = store.execute(job, Execution(scatter=scatter))
+    assert asked == [[0, 1, 2]]
+    assert spread.records.equals(alone.records)
+    assert spread.curves.equals(alone.curves)
+    assert store.find(job) is not None
+    with pytest.raises(CountlessError, match="part 0 was not written to"):
+        Store(tmp_path / "lost").execute(job, Execution(scatter=lambda job, numbers: None))

@@ -13,7 +13,7 @@ import pytest
 
 from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.progress import SILENT
-from countless.runs import dqn_resources, engine, workers
+from countless.runs import dqn_resources, engine, messages, workers
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Stopped
 from countless.runs.lock import is_locked
@@ -57,11 +57,11 @@ def started(monkeypatch):
 def test_jobs_survive_the_way_to_a_worker(tmp_path):
     job = deep_job(norm=float("inf"), sticky=0.0)
     with naming_options():
-        line = json.dumps(workers.describe(job, Store(tmp_path, "command")))
-    same, store = workers.read(line)
+        message = messages.describe(job, Store(tmp_path, "command"))
+    same, store = messages.read(json.loads(json.dumps(message)))
     assert same == job
     assert (store.folder, store.command) == (tmp_path, "command")
-    assert json.loads(line)["names_options"] is True
+    assert message["names_options"] is True
 
 
 def test_a_worker_has_the_threads_of_its_job(monkeypatch, tmp_path):
@@ -74,7 +74,7 @@ def test_a_worker_has_the_threads_of_its_job(monkeypatch, tmp_path):
     monkeypatch.setattr(workers.subprocess, "Popen", popen)
     with pytest.raises(OSError, match="no process today"), ExitStack() as tasks:
         workers.Workers(jobs(), Store(tmp_path, "command"), 2, SILENT, tasks).run(lambda: False)
-    assert [given[0][name] for name in workers.THREAD_VARIABLES] == ["1"] * 3
+    assert [given[0][name] for name in messages.THREAD_VARIABLES] == ["1"] * 3
 
 
 def test_runs_at_once_must_fit_into_memory_together(monkeypatch, two_cores, tmp_path):

@@ -1,46 +1,47 @@
-"""Pieces of a plain, self-contained HTML page."""
+"""Pieces of a self-contained HTML page: its style, its scripts and its data are all inside it."""
 
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 
+from countless.analysis.charts import Chart, Panels
 from countless.analysis.tables import Table
 
-CSS = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; max-width: 62rem; margin: 2rem auto;
-       padding: 0 1rem; }
-h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 3rem; }
-nav ul { padding-left: 1.2rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums;
-        margin: 1rem 0 .3rem; }
-caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
-th, td { padding: .2rem .7rem; text-align: right; white-space: nowrap; }
-th { border-bottom: 2px solid #444; font-weight: 600; }
-td { border-bottom: 1px solid #e6e6e6; }
-th.label, td.label { text-align: left; }
-.note, figcaption, dl { font-size: .85rem; color: #555; }
-figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
-dt { font-weight: 600; } dd { margin: 0; font-family: ui-monospace, monospace; }
-"""
+STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
+SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "report.js")
 
 
-def page(title: str, contents: Sequence[tuple[str, str]], body: Sequence[str]) -> str:
-    """A whole page with a table of contents of (anchor, text)."""
-    links = "".join(f'<li><a href="#{anchor}">{escape(text)}</a></li>' for anchor, text in contents)
+def page(title: str, lead: str, head: Sequence[str], body: Sequence[str]) -> str:
+    """A whole page: a heading, what it is in a sentence, what to see first, and the rest."""
+    styles = "\n".join(_asset(name) for name in STYLES)
+    scripts = "\n".join(f"<script>{_asset(name)}</script>" for name in SCRIPTS)
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{CSS}</style></head>\n<body>\n"
-        f"<h1>{escape(title)}</h1>\n<nav><ul>{links}</ul></nav>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{styles}</style></head>\n<body>\n"
+        f'<header><h1>{escape(title)}</h1>\n<p class="lead">{escape(lead)}</p></header>\n<main>\n'
+        + "\n".join([*head, *body])
+        + f"\n</main>\n{scripts}\n</body></html>\n"
     )
+
+
+def _asset(name: str) -> str:
+    text = (files("countless") / "web" / name).read_text(encoding="utf-8")
+    return text.replace("</script", "<\\/script")
+
+
+def contents(links: Sequence[tuple[str, str]]) -> str:
+    """A list of what is on the page, as (anchor, text)."""
+    rows = "".join(
+        f'<li><a href="#{escape(anchor, quote=True)}">{escape(text)}</a></li>'
+        for anchor, text in links
+    )
+    return f'<nav aria-label="Contents"><ul>{rows}</ul></nav>'
 
 
 def paragraph(text: str) -> str:
@@ -48,22 +49,33 @@ def paragraph(text: str) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table with its caption and note."""
+    """A table with its caption and note; it scrolls by itself where it is wider than the page."""
 
     def row(tag: str, cells: Sequence[str]) -> str:
-        classes = [' class="label"' if i < table.labels else "" for i in range(len(cells))]
-        marked = "".join(
-            f"<{tag}{label}>{escape(cell)}</{tag}>"
-            for label, cell in zip(classes, cells, strict=True)
-        )
-        return f"<tr>{marked}</tr>"
+        marked = []
+        for i, cell in enumerate(cells):
+            label = ' class="label"' if i < table.labels else ""
+            if tag == "th":
+                marked.append(f'<th scope="col"{label}>{escape(cell)}</th>')
+            elif i == 0 and cell:
+                marked.append(f'<th scope="row"{label}>{escape(cell)}</th>')
+            else:
+                marked.append(f"<td{label}>{escape(cell)}</td>")
+        return f"<tr>{''.join(marked)}</tr>"
 
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     body = "\n".join(row("td", cells) for cells in table.texts())
+    title = escape(table.title, quote=True)
     return (
-        f'<div class="scroll"><table><caption>{escape(table.title)}</caption>\n'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
+        f"<table><caption>{escape(table.title)}</caption>\n"
         f"<thead>{row('th', table.columns)}</thead>\n<tbody>{body}</tbody></table></div>{note}"
     )
+
+
+def folded(summary: str, parts: Sequence[str]) -> str:
+    """What a reader may want, folded away."""
+    return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"
 
 
 def figure_html(stem: Path, caption: str) -> str:
@@ -76,6 +88,34 @@ def figure_html(stem: Path, caption: str) -> str:
     )
 
 
-def definition_list(items: Mapping[str, str]) -> str:
+def panels_html(panels: Panels) -> str:
+    """Charts that the page draws itself, each from the data beside it."""
+    places = "".join(
+        f'<div class="chart"><script type="application/json">{_json(chart.to_json())}</script></div>'
+        for chart in panels.charts
+    )
+    has_lines = any(isinstance(chart, Chart) for chart in panels.charts)
+    how = " Point at a line to read it, drag to zoom." if has_lines else ""
+    return (
+        f'<figure id="{escape(panels.name, quote=True)}"><div class="panels">{places}</div>'
+        f"<figcaption>{escape(panels.caption)}{how}</figcaption>"
+        "<noscript><p>These charts need JavaScript; the tables do not.</p></noscript></figure>"
+    )
+
+
+def _json(content: object) -> str:
+    """JSON that cannot end the element that holds it."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def provenance_html(commands: Sequence[str], items: Mapping[str, str]) -> str:
+    """What made a section, folded away, and a button that copies its commands."""
     rows = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in items.items())
-    return f"<dl>{rows}</dl>"
+    more = f" and {len(commands) - 1} more" if len(commands) > 1 else ""
+    copied = escape("\n".join(commands), quote=True)
+    button = (
+        f'<button type="button" data-copy="{copied}">Copy the command{"s" * bool(more)}</button>'
+    )
+    return f"<p>{button} <code>{escape(commands[0])}</code>{more}</p>" + folded(
+        "What made this", [f"<dl>{rows}</dl>"]
+    )

@@ -140,7 +140,9 @@ def draw_sensitivity(stem: Path, rows: Sequence[Sensitivity]) -> None:
         for ax, axis in zip(grid[-1], rows[-1].axes, strict=True):
             ax.set_xlabel(axis.label)
         handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="upper center", ncol=4, bbox_to_anchor=(0.5, 1.06))
+        figure.legend(
+            handles, labels, loc="upper center", ncol=5, bbox_to_anchor=(0.5, 1.06), fontsize=8
+        )
         figure.tight_layout()
         save_figure(figure, stem)
 
@@ -158,7 +160,10 @@ def _draw_axis(ax: Axes, axis: Axis) -> None:
     )  # fmt: skip
     ax.plot(x, axis.alone, "-", color=COLOURS[4], linewidth=1.2, label="others as published")
     at = int(np.argmin(np.abs(axis.levels - axis.published)))
-    ax.plot(x[at], axis.alone[at], "o", color=COLOURS[4], markersize=6, clip_on=False)
+    ax.plot(
+        x[at], axis.alone[at], "o", color=COLOURS[4], markersize=6, clip_on=False,
+        label="the published setting",
+    )  # fmt: skip
     ax.set_xticks(x, [short(level) for level in axis.levels])
     ax.yaxis.set_major_formatter(FuncFormatter(short))
     ax.set_ylim(bottom=0)

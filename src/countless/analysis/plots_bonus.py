@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from countless.analysis.plots import COLOURS, STYLE, Array, save_figure, short
+
+FEW_DECADES = 4  # up to which 2 and 5 are marked too
 
 
 def draw_diagnosis(
@@ -53,12 +56,28 @@ def _draw_map(
     ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_visible(False)
-    ax.set_title(label if not spread or (values > 0).all() else f"{label} (white: none)")
-    bar = figure.colorbar(image, ax=ax)
+    marks = [*(["grey: walls"] if (layout < 0).any() else [])]
+    marks += ["white: none"] if spread and not (values > 0).all() else []
+    ax.set_title(f"{label} ({', '.join(marks)})" if marks else label)
+    bar = figure.colorbar(
+        image, ax=ax, label=f"{label} of a state{', log scale' if spread else ''}"
+    )
     if spread:
-        ticks = np.geomspace(positive.min(), positive.max(), 4)
-        bar.set_ticks(list(ticks), labels=[short(tick) for tick in ticks])
+        ticks = round_ticks(float(positive.min()), float(positive.max()))
+        bar.set_ticks(ticks, labels=[short(tick) for tick in ticks])
         bar.ax.minorticks_off()
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """Round numbers on a logarithmic scale from `low` to `high`: 1, 2 and 5, or powers of ten.
+
+    >>> round_ticks(3.2, 480.0), round_ticks(0.7, 2e5)
+    ([5.0, 10.0, 20.0, 50.0, 100.0, 200.0], [1.0, 10.0, 100.0, 1000.0, 10000.0, 100000.0])
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    parts = (1, 2, 5) if len(decades) <= FEW_DECADES else (1,)
+    every = [float(f"{part}e{decade}") for decade in decades for part in parts]
+    return [tick for tick in every if low <= tick <= high]
 
 
 def _draw_scatter(ax: Axes, visits: NDArray[np.int64], bonus: Array, correlation: float) -> None:

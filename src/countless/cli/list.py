@@ -30,15 +30,13 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({what: lists[what] for what in wanted})
         return
     for what in wanted:
-        rows: tuple[tuple[str, ...], ...] = tuple(
-            (str(entry["name"]), str(entry["summary"])) for entry in lists[what]
-        )
-        columns: tuple[str, ...] = ("name", "what it is")
+        rows = tuple((str(entry["name"]), str(entry["summary"])) for entry in lists[what])
         if what == "bonuses":
             more = [", ".join(entry["parameters"]) for entry in lists[what]]
-            rows = tuple((*row, text) for row, text in zip(rows, more, strict=True))
-            columns = (*columns, "parameters")
-        print_table(Table(what, columns, rows, labels=len(columns)))
+            rows = tuple(
+                (name, f"{is_}; takes {t}") for (name, is_), t in zip(rows, more, strict=True)
+            )
+        print_table(Table(what, ("name", "what it is"), rows, labels=2))
         if what == "envs":
             print_text(OTHER_FORMS)
 

@@ -10,9 +10,23 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from countless.cli.parser import build_parser, parse
-from countless.cli.stopping import Interrupt, Terminated, terminate
+from countless.cli.parser import parse
+from countless.cli.stopping import TERMINATING, Interrupt, Terminated, terminate
 from countless.core.errors import CountlessError, naming_options
+
+FIRST_STEPS = """\
+Countless: count-based exploration, without counting.
+
+The norm of the successor representation, while it is being learned, tells how
+often a state was visited; its inverse is an exploration bonus.
+
+  countless run sarsa-sr riverswim    the paper's agent, in a second
+  countless reproduce table1          a table of the paper, beside our numbers
+  countless report                    all that was run, as one page to look at
+
+  countless list                      agents, environments, bonuses, experiments
+  countless run AGENT --help          the parameters of an agent
+  countless --help                    every command"""
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -23,7 +37,7 @@ def _dispatch(argv: Sequence[str]) -> int:
         print(version("countless"))
         return 0
     if arguments.command is None:
-        build_parser().print_help()
+        print(FIRST_STEPS)
         return 0
     module = import_module(f"countless.cli.{arguments.command}")
     command: Callable[[argparse.Namespace], None] = module.command
@@ -35,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of a command."""
     interrupt = Interrupt()
     signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, terminate)
+    for number in TERMINATING:
+        signal.signal(number, terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ℓ shows a question mark
@@ -52,8 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print("countless: interrupted", file=sys.stderr)
         return 130
-    except Terminated:
-        print("countless: stopped by SIGTERM", file=sys.stderr)
+    except Terminated as error:
+        print(f"countless: stopped by {error.signal}", file=sys.stderr)
         return 75
     except MemoryError:
         print("countless: there is not enough memory for this", file=sys.stderr)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countless.agents.catalogue import AGENTS
-from countless.agents.dqn.agents import SCALES
+from countless.agents.dqn.agents import PARTS, SCALES
+from countless.agents.dqn.config import GROUP_OF
 from countless.core.parameters import default_of
 
 if TYPE_CHECKING:
+    from countless.runs.engines import Where
     from countless.runs.run import Budget
 
+PART_TITLES = {
+    "variant": "whose agent",
+    "architecture": "network",
+    "losses": "losses",
+    "rewards": "rewards and bonus",
+    "learning": "learning",
+    "memory": "replay",
+    "exploration": "exploration",
+    "protocol": "environment",
+}
 _THREADS = {
     "tabular": "cores to use; results do not depend on it (default: all)",
     "dqn": "threads of a run; with another number sums may round differently (default: 1)",
@@ -78,8 +91,45 @@ def budget_of(arguments: argparse.Namespace) -> Budget:
     """How much to run, as the command line says."""
     from countless.runs.run import Budget
 
-    names = [item.name for item in fields(Budget)]
-    return Budget(**{name: getattr(arguments, name, None) for name in names})
+    given = {item.name: getattr(arguments, item.name, None) for item in fields(Budget)}
+    return Budget(**given | {"elsewhere": where_of(arguments).device})
+
+
+def add_where_options(parser: argparse.ArgumentParser) -> None:
+    """Which engine, and what a job takes of a cluster."""
+    group = parser.add_argument_group("where to run (docs/cluster.md)")
+    group.add_argument(
+        "--engine",
+        metavar="local|ray",
+        help="this machine, or a Ray cluster; results do not depend on it (default: local)",
+    )
+    group.add_argument(
+        "--address",
+        metavar="HOST:PORT|auto",
+        help="ray: the cluster's head, of which this machine is a node (default: RAY_ADDRESS, else "
+        "Ray on this machine alone)",
+    )
+    group.add_argument(
+        "--cpus-per-job", type=float, help="ray: cores of a job (default: its threads)"
+    )
+    group.add_argument(
+        "--gpus-per-job",
+        type=float,
+        help="ray: GPUs of a deep job, 0.25 for four on one (default: 0)",
+    )
+    group.add_argument(
+        "--memory-per-job",
+        type=float,
+        metavar="GB",
+        help="ray: memory set aside for a job (default: what a deep job needs)",
+    )
+
+
+def where_of(arguments: argparse.Namespace) -> Where:
+    """Where to run, as the command line says."""
+    from countless.runs.engines import Where
+
+    return Where(**{item.name: getattr(arguments, item.name) for item in fields(Where)})
 
 
 def add_out(
@@ -116,11 +166,22 @@ def add_agent_options(parser: argparse.ArgumentParser, agent: str | None) -> Non
         shared = other is None or other.metadata.get("choices") == known
         _add_parameter(group, item, f" [{', '.join(takers[name])}]{also}", show_choices=shared)
     if deep:
-        group = parser.add_argument_group(f"parameters of {agent or 'the deep agents'}")
         own = deep[0].defaults if agent is not None else {}
-        for name, item in deep_fields.items():
-            if name not in described:
-                _add_parameter(group, item, _default(own.get(name, default_of(item))))
+        left = {name: item for name, item in deep_fields.items() if name not in described}
+        for title, names in _by_part(left, own).items():
+            group = parser.add_argument_group(title)
+            for name in names:
+                _add_parameter(group, left[name], _default(own.get(name, default_of(left[name]))))
+
+
+def _by_part(names: Iterable[str], own: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The settings of a deep agent by the part they belong to, without those of parts that it lacks."""
+    lacks = {name for part, its in PARTS.items() if own.get(part) in (False, "off") for name in its}
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        if name not in lacks:
+            parts.setdefault(PART_TITLES[GROUP_OF.get(name, "variant")], []).append(name)
+    return parts
 
 
 def _for_deep_agents(item: Any, deep: Any) -> str:
@@ -149,7 +210,7 @@ def _add_parameter(group: Any, item: Any, note: str, show_choices: bool = True) 
     known = item.metadata
     span = f"; {known['interval'].text}" if "interval" in known else ""
     kind: Any = str if isinstance(default_of(item), str) else float
-    metavar = "P" if item.name == "norm" else item.name.upper().replace("_", "-")
+    metavar = {str: "NAME", int: "N"}.get(type(default_of(item)), "X")
     if "switch" in known:
         kind, metavar = on_or_off, "on|off"
     if "choices" in known and show_choices:

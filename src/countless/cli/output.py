@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -21,12 +22,13 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def console() -> Console:
-    """Stdout; wide enough for any table where it is not a terminal."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    """Stdout; wide enough for most tables where it is neither a terminal nor told its width."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if known else 200)
 
 
 def print_table(table: Table) -> None:
-    shown = RichTable(box=box.SIMPLE_HEAD)
+    shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(table.columns):
         label = i < table.labels
         shown.add_column(column, justify="left" if label else "right", no_wrap=not label)
@@ -34,9 +36,9 @@ def print_table(table: Table) -> None:
         shown.add_row(*(escape(cell) for cell in row))
     out = console()
     out.print(table.title, style="bold", markup=False)
-    # In a narrow terminal long lines go on in the next one: no column is left out.
-    whole = out.measure(shown, options=out.options.update(width=1_000)).maximum
-    out.width = max(whole, out.width)
+    # Labels go on in the next line. Where numbers alone are too wide, lines do: no column is left out.
+    least = out.measure(shown, options=out.options.update(width=1_000)).minimum
+    out.width = max(least, out.width)
     out.print(shown)
     if table.note:
         print_text(table.note)

@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from countless.agents.catalogue import AGENTS
-from countless.cli.options import add_agent_options, add_budget_options, add_out
+from countless.cli.options import (
+    add_agent_options,
+    add_budget_options,
+    add_out,
+    add_where_options,
+)
 from countless.core.errors import BadInput, unknown_name
 
 EPILOG = """\
@@ -22,16 +27,17 @@ examples:
   countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
   countless report                                      one HTML page with all of it
   countless diagnose sr-norm fourrooms                  the bonus against true visit counts
+  countless lab                                         turn parameters and watch agents learn
 
-exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM
-(run the same command again to go on)
+exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM,
+SIGUSR1 or SIGUSR2 (run the same command again to go on)
 """
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
 EXPERIMENTS = (
     "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps", "conjecture",
     "norm-exponents", "default-representation", "regret", "leaderboard", "table3", "table4",
-    "ablations", "deepsea", "figure2-deep", "minigrid", "tabular", "beyond", "deep",
+    "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "tabular", "beyond", "deep",
 )  # fmt: skip
 
 _KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
@@ -74,8 +80,8 @@ class _Commands:
         return parser
 
 
-def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
-    """The whole command line; with an agent, only its options, for its help."""
+def build_parser(agent: str | None = None, parameters: bool = True) -> argparse.ArgumentParser:
+    """The whole command line; for help, with the parameters of one agent, or without any."""
     parser = _Parser(
         prog="countless",
         description="Count-based exploration, without counting: the norm of the successor "
@@ -87,13 +93,14 @@ def build_parser(agent: str | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = _Commands(parser)
     _add_list(commands)
-    _add_run(commands, agent)
-    _add_sweep(commands, agent)
+    _add_run(commands, agent, parameters)
+    _add_sweep(commands, agent, parameters)
     _add_status(commands)
     _add_diagnose(commands)
     _add_reproduce(commands)
     _add_report(commands)
     _add_watch(commands)
+    _add_lab(commands)
     commands.add("doctor", "what is installed, and how fast it runs here")
     return parser
 
@@ -110,24 +117,26 @@ def _add_list(commands: _Commands) -> None:
     )
 
 
-def _add_run(commands: _Commands, agent: str | None) -> None:
+def _add_run(commands: _Commands, agent: str | None, parameters: bool) -> None:
     parser = commands.add(
         "run",
         "one agent in one environment",
         epilog="Parameters that are not given take published values where there are some for the\n"
         "environment, else defaults; the result says which. `countless run AGENT --help` shows the\n"
-        "parameters of one agent only.\n\n"
+        "parameters of an agent.\n\n"
         "  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000\n"
         "  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
         "Each run is kept in a folder and goes on from there when it is started again.",
     )
     _add_agent_and_env(parser)
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
-    add_agent_options(parser, agent)
+    if parameters:
+        add_agent_options(parser, agent)
 
 
-def _add_sweep(commands: _Commands, agent: str | None) -> None:
+def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None:
     parser = commands.add(
         "sweep",
         "every setting of a grid of parameters",
@@ -136,8 +145,8 @@ def _add_sweep(commands: _Commands, agent: str | None) -> None:
         "alpha = [0.1, 0.25]\n  beta = [10, 100, 1000]\n  norm = 2\n\n"
         "  countless sweep sarsa-sr sixarms --grid grid.toml --runs 100\n"
         "  countless sweep dqn-mmc-sr deepsea-8 --grid grid.toml --scale smoke --seeds 0 1\n\n"
-        "A parameter given as an option overrides the grid. After an interruption the same command\n"
-        "goes on where it stopped.",
+        "A parameter given as an option overrides the grid; `countless sweep AGENT --help` shows the\n"
+        "parameters of an agent. After an interruption the same command goes on where it stopped.",
     )
     _add_agent_and_env(parser)
     parser.add_argument(
@@ -147,14 +156,17 @@ def _add_sweep(commands: _Commands, agent: str | None) -> None:
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
     add_budget_options(parser, agent)
+    add_where_options(parser)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     parser.add_argument(
         "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
     )
-    add_agent_options(parser, agent)
+    if parameters:
+        add_agent_options(parser, agent)
 
 
 def _add_agent_and_env(parser: argparse.ArgumentParser) -> None:
+    parser.usage = f"{parser.prog} AGENT ENV [options]"
     parser.add_argument("agent", metavar="AGENT", help="one of `countless list agents`")
     parser.add_argument(
         "env",
@@ -224,6 +236,17 @@ def _add_reproduce(commands: _Commands) -> None:
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    deep.add_argument(
+        "--device", metavar="cpu|cuda", help="Atari games: what the networks run on (default: cpu)"
+    )
+    cost = parser.add_argument_group("what it costs")
+    cost.add_argument(
+        "--estimate",
+        action="store_true",
+        help="run nothing: measure the speed here for seconds, and print jobs, hours, memory and disk",
+    )
+    cost.add_argument("--gpus", type=int, help="with --estimate: GPUs to spread over (default: 8)")
+    add_where_options(parser)
     add_out(parser, "results", "where records and figures are kept")
 
 
@@ -253,11 +276,25 @@ def _add_watch(commands: _Commands) -> None:
     add_out(parser, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
 
 
+def _add_lab(commands: _Commands) -> None:
+    parser = commands.add(
+        "lab",
+        "a page on this machine: turn parameters, draw a gridworld, watch agents learn side by side",
+        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C\n"
+        "closes it.",
+    )
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default: 0)")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, and open nothing"
+    )
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed arguments; an option that nobody knows is an error that names the nearest."""
     wants_help = {"-h", "--help"} & set(argv)
     agents = [word for word in argv[1:2] if word in AGENTS]
-    parser = build_parser(agents[0] if wants_help and agents else None)
+    agent = agents[0] if wants_help and agents else None
+    parser = build_parser(agent, parameters=not wants_help or agent is not None)
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise BadInput(_unknown_option(parser, arguments.command, unknown[0]))

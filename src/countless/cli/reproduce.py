@@ -5,27 +5,39 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from countless.agents.dqn.agents import require_deep
 from countless.cli.execution import engine_of
+from countless.cli.options import where_of
 from countless.cli.output import print_json, print_table, print_text
+from countless.core.bars import Bars
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder
 from countless.core.seeding import check_seed
 from countless.experiments.catalogue import members
 from countless.experiments.experiment import Experiment, Finished, Plan, run
+from countless.runs.store import Store
 
 DEFAULTS = Plan()
 EXTENTS = ("smoke", "laptop", "paper")
+DEVICES = ("cpu", "cuda")
 
 
 def command(arguments: argparse.Namespace) -> None:
     experiments = members(arguments.experiment)
+    if arguments.gpus is not None and not arguments.estimate:
+        raise BadInput(
+            f"{named('gpus')} goes with {named('estimate')}; see {named('gpus_per_job')}"
+        )
     _check_meant(experiments, arguments)
-    plan = _plan(arguments)
-    results = ensure_folder(arguments.out)
+    plan, where = _plan(arguments), where_of(arguments)
     plans = [_fit(experiment, plan, arguments) for experiment in experiments]
+    if arguments.estimate:
+        _estimate(experiments, plans, arguments)
+        return
+    results = ensure_folder(arguments.out)
     if len(experiments) > 1:
         minutes = sum(experiment.minutes for experiment in experiments)
         print(
@@ -37,12 +49,28 @@ def command(arguments: argparse.Namespace) -> None:
     for i, (experiment, plan) in enumerate(zip(experiments, plans, strict=True)):
         if len(experiments) > 1:
             print(f"{i + 1} of {len(experiments)}: {experiment.title}", file=sys.stderr)
-        with engine_of(results, None, experiment.engine == "dqn") as engine:
+        with engine_of(where, results, None, experiment.engine == "dqn") as engine:
             finished.append(run(experiment, plan, results, engine))
         if not arguments.json:
             print_finished(finished[-1])
     if arguments.json:
         print_json({"sections": [item.to_json() for item in finished]})
+
+
+def _estimate(
+    experiments: Sequence[Experiment], plans: Sequence[Plan], arguments: argparse.Namespace
+) -> None:
+    """What the experiments would cost; nothing is run and nothing is kept."""
+    from countless.experiments.estimate import estimate
+
+    gpus = check_count("gpus", 8 if arguments.gpus is None else arguments.gpus)
+    estimates = []
+    for experiment, plan in zip(experiments, plans, strict=True):
+        estimates.append(estimate(experiment, plan, Store(arguments.out), Bars(), gpus))
+        if not arguments.json:
+            print_table(estimates[-1].table())
+    if arguments.json:
+        print_json({"estimates": [item.to_json() for item in estimates]})
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
@@ -56,11 +84,14 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         check_choice("scale", arguments.scale or DEFAULTS.scale, EXTENTS),
         (),
         seeds,
+        check_choice("device", arguments.device or DEFAULTS.device, DEVICES),
     )
 
 
 def _fit(experiment: Experiment, plan: Plan, arguments: argparse.Namespace) -> Plan:
     """The plan of one experiment: a deep one has games of its own."""
+    if arguments.device is not None and not experiment.devices:
+        raise BadInput(f"{experiment.name} runs on the CPU: leave {named('device')} out")
     if experiment.engine != "dqn":
         return plan
     require_deep()
@@ -74,7 +105,7 @@ def _fit(experiment: Experiment, plan: Plan, arguments: argparse.Namespace) -> P
         if unknown:
             known = ", ".join(experiment.games)
             raise BadInput(f"the games of {experiment.name} are {known}, not {unknown[0]}")
-    return Plan(plan.runs, plan.seed, plan.scale, games, plan.seeds)
+    return replace(plan, games=games)
 
 
 def _check_meant(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> None:

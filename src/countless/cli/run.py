@@ -13,6 +13,7 @@ from countless.analysis.tables import Cell, Table, counted, interval, number
 from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
 from countless.cli.output import print_json, print_table
+from countless.cli.plan import announce
 from countless.envs.catalog import as_mdp
 from countless.runs.groups import LAST, Group, performance, speed
 from countless.runs.result import Result
@@ -27,6 +28,8 @@ def command(arguments: argparse.Namespace) -> None:
         choice = choose_parameters(arguments.agent, as_mdp(arguments.env), parameters)
         if choice.agent.caution:
             print(f"countless: {choice.agent.caution}", file=sys.stderr)
+    elif not arguments.json:
+        announce(jobs, arguments.out)  # type: ignore[arg-type]
     result = execute_patiently(jobs, arguments)
     if arguments.json:
         print_json(result.to_json())
@@ -81,6 +84,9 @@ def deep_table(result: Result) -> Table:
         steps = (job.finished or {}).get("steps_per_second")
         rows.append((str(job.about["seed"]), len(scores), mean, sd, steps))
         notes += _feature_notes(job.about["seed"], (job.finished or {}).get("features"))
+    if result.folders:
+        notes.append(f"To look at it: tensorboard --logdir {result.folders[0]}")
+        notes.append(f"          and: countless watch {result.folders[0]}")
     if any(row[1] == 0 for row in rows):
         notes.append("An episode that began in the warm-up is not counted: give more --frames.")
     title = f"{group.agent} in {group.env}: {group.length}, variant {group.config['variant']}"

@@ -6,14 +6,21 @@ import signal
 from types import FrameType, TracebackType
 from typing import NoReturn
 
+# With these a batch system says that the time is over: Slurm's --signal names one, submitit's is USR2.
+TERMINATING = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+
 
 class Terminated(BaseException):
-    """SIGTERM: what is finished is on disk."""
+    """SIGTERM, SIGUSR1 or SIGUSR2: what is finished is on disk."""
+
+    def __init__(self, signum: int) -> None:
+        self.signal = signal.Signals(signum).name
+        super().__init__(self.signal)
 
 
 def terminate(signum: int, frame: FrameType | None) -> NoReturn:
     """The handler that leaves at once."""
-    raise Terminated
+    raise Terminated(signum)
 
 
 class Interrupt:
@@ -28,13 +35,14 @@ class Interrupt:
 
 
 class Patience:
-    """Within it, the first Ctrl-C or SIGTERM only asks to stop; a second Ctrl-C does not wait."""
+    """Within it, the first Ctrl-C or terminating signal only asks to stop; a second Ctrl-C does not
+    wait."""
 
     def __init__(self) -> None:
         self._asked: int | None = None
 
     def __enter__(self) -> Patience:
-        self._before = {s: signal.signal(s, self._ask) for s in (signal.SIGINT, signal.SIGTERM)}
+        self._before = {s: signal.signal(s, self._ask) for s in (signal.SIGINT, *TERMINATING)}
         return self
 
     def __exit__(
@@ -56,5 +64,7 @@ class Patience:
         return self._asked is not None
 
     def reason(self) -> BaseException:
-        """What to raise in the end, by how it was asked."""
-        return Terminated() if self._asked == signal.SIGTERM else KeyboardInterrupt()
+        """What to raise in the end, by how it was asked; workers may have been asked themselves."""
+        if self._asked == signal.SIGINT:
+            return KeyboardInterrupt()
+        return Terminated(self._asked or signal.SIGTERM)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from countless.agents.dqn.agents import require_deep
 from countless.cli.output import print_json, print_text
 from countless.core.bars import Bars
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, install_hint
 
 
 def command(arguments: argparse.Namespace) -> None:
     require_deep()
+    if find_spec("av") is None:
+        raise BadInput(f"videos need av, which is not installed: {install_hint('deep')}")
+    from countless.agents.dqn.device import tune_process
     from countless.agents.dqn.watch import play, write_video
     from countless.runs.dqn import open_run
 
     folder = Path(arguments.run)
     if arguments.steps < 1 or not 0.0 <= arguments.epsilon <= 1.0:
         raise BadInput("--steps must be at least 1 and --epsilon lie in [0, 1]")
+    tune_process(os.cpu_count() or 1)
     job, trainer = open_run(folder)
     out = arguments.out or folder / "watch.mp4"
     if out.suffix != ".mp4":

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.console import Console
 from rich.progress import (
@@ -52,11 +53,13 @@ class Bars:
         if self._progress is None:
             wide = console.width >= WIDE
             self._progress = Progress(
-                TextColumn("{task.description}"),
+                # What matters most first: a narrow terminal cuts lines off at their end.
                 *((BarColumn(bar_width=20),) if wide else ()),
                 TextColumn("{task.percentage:3.0f}%"),
-                *((TimeElapsedColumn(), TextColumn("left")) if wide else ()),
-                TimeRemainingColumn(compact=not wide),
+                TimeRemainingColumn(compact=True),
+                TextColumn("left"),
+                *((TimeElapsedColumn(), TextColumn("so far")) if wide else ()),
+                TextColumn("{task.description}"),
                 TextColumn("{task.fields[note]}"),
                 console=console,
                 transient=True,
@@ -95,15 +98,19 @@ class _Lines:
     def __init__(self, description: str, total: int) -> None:
         self._description, self._total = description, max(total, 1)
         self._done, self._note = 0, ""
-        self._last = time.monotonic()
+        self._last, self._told = time.monotonic(), 0
 
     def advance(self, amount: int) -> None:
         self._done += amount
-        if time.monotonic() - self._last > LINES_EVERY:
-            self._last = time.monotonic()
+        now = time.monotonic()
+        if now - self._last > LINES_EVERY:
+            rate = (self._done - self._told) / (now - self._last)
+            seconds = (self._total - self._done) / rate if rate > 0 else None
+            left = "" if seconds is None else f", about {timedelta(seconds=round(seconds))} left"
+            self._last, self._told = now, self._done
             note = f", {self._note}" if self._note else ""
             percent = 100 * self._done // self._total
-            print(f"{self._description}: {percent}%{note}", file=sys.stderr, flush=True)
+            print(f"{self._description}: {percent}%{left}{note}", file=sys.stderr, flush=True)
 
     def note(self, text: str) -> None:
         self._note = text

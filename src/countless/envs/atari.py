@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from countless.core.errors import unknown_name
 from countless.envs.frame_env import Step
+from countless.envs.places import READERS, Place
 
 Frame = NDArray[np.uint8]
 SIZE = 84
@@ -54,6 +55,7 @@ class AtariFrameEnv:
 
         ALEInterface.setLoggerMode(LoggerMode.Error)
         self.name = game_name(name)
+        self._read_place = READERS.get(self.name)
         self._skip, self._resize, self._past_end = frame_skip, resize, past_end
         self._ale = ALEInterface()
         self._ale.setInt("random_seed", seed % 2**31)
@@ -98,6 +100,10 @@ class AtariFrameEnv:
         """The game in colour, as a person sees it (height, width, 3)."""
         shown: Frame = self._ale.getScreenRGB()
         return shown
+
+    def place(self) -> Place | None:
+        """Where the player is, for games whose RAM is known."""
+        return None if self._read_place is None else self._read_place(self._ale.getRAM())
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """The emulator, the last screens, and what sticky actions depend on."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -169,7 +171,14 @@ FOUR_ROOMS = """\
 .....#....."""
 
 
-def _grid(name: str, free: NDArray[np.bool_], start: int, goal: int) -> MDP:
+def grid(
+    name: str, free: NDArray[np.bool_], starts: Sequence[int], pays: Mapping[int, float]
+) -> MDP:
+    """Cells with four moves between neighbours; entering a cell that pays ends the episode.
+
+    Free cells are numbered row by row. An episode starts in one of `starts`, each as likely as the
+    others; `pays` has the reward of each cell that pays. A move into a wall stays where it is.
+    """
     layout = np.where(free, np.cumsum(free).reshape(free.shape) - 1, -1)
     height, width = free.shape
     rows: list[Row] = []
@@ -178,22 +187,23 @@ def _grid(name: str, free: NDArray[np.bool_], start: int, goal: int) -> MDP:
         for action, (dy, dx) in enumerate(MOVES):
             inside = 0 <= y + dy < height and 0 <= x + dx < width
             to = int(layout[y + dy, x + dx]) if inside else -1
-            to = s if to < 0 or s == goal else to
-            rows.append((s, action, to, float(to == goal and s != goal), 1.0))
-    return _from_rows(name, rows, {start: 1.0}, terminal=(goal,), layout=layout)
+            to = s if to < 0 or s in pays else to
+            rows.append((s, action, to, 0.0 if s in pays else pays.get(to, 0.0), 1.0))
+    start = dict.fromkeys(starts, 1.0 / len(starts))
+    return _from_rows(name, rows, start, terminal=tuple(pays), layout=layout)
 
 
 def gridworld(size: int) -> MDP:
     """An open room of `size` x `size` cells: start top left, reward 1 at the goal bottom right."""
     _check_size("gridworld", size, 300)
     free = np.ones((size, size), dtype=bool)
-    return _grid(f"gridworld-{size}", free, 0, size * size - 1)
+    return grid(f"gridworld-{size}", free, [0], {size * size - 1: 1.0})
 
 
 def fourrooms() -> MDP:
     """FourRooms (Sutton, Precup & Singh 1999): 104 cells, four doors, goal in the far corner."""
     free = np.array([[cell == "." for cell in line] for line in FOUR_ROOMS.split("\n")])
-    return _grid("fourrooms", free, 0, int(free.sum()) - 1)
+    return grid("fourrooms", free, [0], {int(free.sum()) - 1: 1.0})
 
 
 def _check_size(name: str, size: int, most: int, least: int = 2) -> None:

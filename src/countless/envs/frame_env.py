@@ -6,6 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from countless.envs.places import Place
+
 
 class Step(NamedTuple):
     """What follows an action."""
@@ -34,6 +36,10 @@ class FrameEnv(Protocol):
 
     def screen(self) -> NDArray[Any]:
         """What a person would look at, (height, width, 3)."""
+        ...
+
+    def place(self) -> Place | None:
+        """Where the player is, where that is known."""
         ...
 
     def get_state(self) -> dict[str, NDArray[Any]]: ...

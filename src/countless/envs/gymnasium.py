@@ -13,6 +13,7 @@ from countless.core.errors import BadInput
 from countless.core.seeding import derived_seed
 from countless.envs.frame_env import Step
 from countless.envs.frames import env_name, frame_reader
+from countless.envs.places import Place
 
 
 class GymnasiumFrameEnv:
@@ -48,6 +49,9 @@ class GymnasiumFrameEnv:
         if self._max_steps is not None and len(self._actions) >= self._max_steps:
             truncated = not terminated
         return Step(self._read(seen), float(reward), bool(terminated), bool(truncated), 1)
+
+    def place(self) -> Place | None:
+        return None
 
     def screen(self) -> NDArray[Any]:
         try:

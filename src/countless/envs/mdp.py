@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +84,31 @@ class MDP:
         hasher.update(self.terminated.tobytes() + self.start.tobytes())
         hasher.update(str(self.episode_limit).encode())
         return hasher.hexdigest()
+
+
+# What an MDP does, column by column; how it is laid out in a picture is no part of it.
+_COLUMNS: dict[str, Any] = {
+    "state": np.int64,
+    "action": np.int64,
+    "next_state": np.int64,
+    "reward": np.float64,
+    "probability": np.float64,
+    "terminated": np.bool_,
+    "start": np.float64,
+}
+
+
+def describe_mdp(mdp: MDP) -> dict[str, Any]:
+    """An MDP as plain data."""
+    columns = {name: getattr(mdp, name).tolist() for name in _COLUMNS}
+    limits = {"time_limit": mdp.time_limit, "episode_limit": mdp.episode_limit}
+    return {"name": mdp.name, **columns, **limits}
+
+
+def read_mdp(described: Mapping[str, Any]) -> MDP:
+    """An MDP from what `describe_mdp` made of it."""
+    columns = {name: np.array(described[name], kind) for name, kind in _COLUMNS.items()}
+    return MDP(**{**described, **columns})
 
 
 def build_mdp(

@@ -23,6 +23,7 @@ from countless.core.errors import BadInput
 from countless.envs.mdp import MDP, build_mdp
 
 MOST = 10_000_000
+HEADER = "s, a, s', r, p"
 TRANSITION = "a transition is five values: s, a, s', r, p"
 NAMED_LINES = {
     "start": (3, "start, STATE, PROBABILITY"),
@@ -81,6 +82,30 @@ def parse_mdp(path: Path, text: str) -> MDP:
     )
 
 
+def mdp_text(mdp: MDP) -> str:
+    """The MDP as such a file: `read_mdp` makes the same one of it, to the bit, but for its picture.
+
+    A file ends episodes on entering a state. An MDP that ends them on some of the transitions into a
+    state only, or cuts them by a limit of their own, is a `BadInput`.
+
+    >>> from countless.envs import make_mdp
+    >>> mdp_text(make_mdp("chain-2")).splitlines()[:3]
+    ["s, a, s', r, p", '0, 0, 0, 0.0, 1.0', '0, 1, 1, 0.0, 1.0']
+    """
+    ends = np.unique(mdp.next_state[mdp.terminated])
+    if mdp.episode_limit is not None or not mdp.terminated[np.isin(mdp.next_state, ends)].all():
+        raise BadInput(
+            f"{mdp.name}: an .mdp file ends episodes in terminal states, and nowhere else"
+        )
+    columns = (mdp.state, mdp.action, mdp.next_state, mdp.reward, mdp.probability)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines = [", ".join(map(repr, row)) for row in rows]
+    lines += [f"start, {s}, {float(mdp.start[s])!r}" for s in np.flatnonzero(mdp.start)]
+    lines += [f"terminal, {s}" for s in ends]
+    lines += [] if mdp.time_limit is None else [f"time_limit, {mdp.time_limit}"]
+    return "\n".join((HEADER, *lines)) + "\n"
+
+
 def _check_not_sparse(path: Path, states: NDArray[np.int64], n_states: int) -> None:
     """A large number on a single line must not take the memory of as many states."""
     if n_states > len(states):
@@ -137,7 +162,7 @@ def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
 def _check_header(where: str, values: list[str]) -> None:
     first = values[0]
     if first in NAMED_LINES or first.lstrip("+-").replace(".", "", 1).isdigit():
-        raise BadInput(f"{where}: the first line must be the header `s, a, s', r, p`")
+        raise BadInput(f"{where}: the first line must be the header `{HEADER}`")
 
 
 def _named_line(contents: _Contents, where: str, line: int, values: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from countless.agents.dqn.agents import FRAMES, make_config
-from countless.analysis.tables import Cell, Table
+from countless.analysis.tables import Cell, Table, counted
 from countless.core.provenance import machine
 from countless.experiments.atari_published import (
     CTS,
@@ -24,7 +24,14 @@ from countless.experiments.atari_published import (
     SR_L2,
     Column,
 )
-from countless.experiments.experiment import Experiment, Plan, Records, Section
+from countless.experiments.experiment import (
+    OPEN,
+    Claim,
+    Experiment,
+    Plan,
+    Records,
+    Section,
+)
 from countless.runs.groups import performance
 from countless.runs.job import Execution, Job, Stopped
 from countless.runs.measurement import MeasurementJob
@@ -34,7 +41,8 @@ PAPER_STEPS = FRAMES["paper"] // 5
 
 
 def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
-    """One seed of one cell, on the CPU in float32: runs that round otherwise are other jobs."""
+    """One seed of one cell, in float32: runs that round otherwise are other jobs."""
+    from countless.agents.dqn.device import Device
     from countless.runs.dqn import make_job
 
     return make_job(
@@ -42,7 +50,7 @@ def cell_job(column: Column, game: str, seed: int, plan: Plan) -> Job:
         game,
         seed=seed,
         scale=plan.scale,
-        device="cpu",
+        device=Device(plan.device),
         parameters=column.parameters,
     )
 
@@ -111,9 +119,25 @@ def atari_table(
             *words,
             _cost_words(costs.to_pylist()),
         )
-        return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)))
+        claims = () if plan.scale == "paper" else (_claim(columns, plan),)
+        return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)), claims)
 
-    return Experiment(name, summary, title, "dqn", jobs, render, minutes=8.0, games=games)
+    return Experiment(
+        name, summary, title, "dqn", jobs, render, minutes=8.0, devices=True, games=games
+    )
+
+
+def _claim(columns: Sequence[Column], plan: Plan) -> Claim:
+    """What a small scale says of the paper's scores: nothing."""
+    last = columns[-1]
+    game = next((game for game in plan.games if game in last.paper), plan.games[0])
+    paper = f"{last.label} {last.paper[game][0]:,.1f} in {game}" if game in last.paper else "-"
+    return Claim(
+        f"Scores of {len(columns)} deep agents in {counted(len(plan.games), 'Atari game')}",
+        f"{paper}, 100 million frames",
+        f"{FRAMES[plan.scale]:,} frames: too few to compare",
+        OPEN,
+    )
 
 
 def _game_table(game: str, columns: Sequence[Column], plan: Plan, records: Records) -> Table:

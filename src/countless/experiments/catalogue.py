@@ -12,6 +12,7 @@ from countless.experiments import (
     figure2_deep,
     leaderboard,
     minigrid,
+    montezuma,
     more_mdps,
     norm_exponents,
     regret,
@@ -44,6 +45,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         deepsea.EXPERIMENT,
         figure2_deep.EXPERIMENT,
         minigrid.EXPERIMENT,
+        montezuma.EXPERIMENT,
     )
 }
 BEYOND = ("conjecture", "norm-exponents", "default-representation", "regret", "leaderboard")

@@ -17,7 +17,16 @@ from countless.analysis.plots_counts import CountErrors, draw_count_errors
 from countless.analysis.statistics import Summary, summarise
 from countless.analysis.tables import Cell, Estimate, Table
 from countless.envs.catalog import make_mdp
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.experiment import (
+    DIFFERS,
+    REPRODUCED,
+    Claim,
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Section,
+)
 from countless.experiments.more_mdps import environments as more_environments
 from countless.experiments.published import DOMAIN_LABELS
 from countless.runs.job import Execution, Job, Stopped
@@ -254,7 +263,26 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         figures.append(Figure(stem, caption))
     tables = [_table(env, [one for one in compared if one.env == env], plan, records)
               for env in environments()]  # fmt: skip
-    return Section((_verdicts(compared), *tables), tuple(figures), _words(compared))
+    return Section(
+        (_verdicts(compared), *tables),
+        tuple(figures),
+        _words(compared),
+        claims=tuple(_claim(agent, compared) for agent in AGENTS),
+    )
+
+
+def _claim(agent: str, compared: Sequence[Compared]) -> Claim:
+    """The conjecture for one agent, at the smallest discount."""
+    these = [one for one in compared if one.agent == agent and one.source == SMALLEST]
+    count = {word: sum(one.verdict == word for one in these) for word in VERDICTS}
+    worse = f", does worse in {count['worse']}" if count["worse"] else ""
+    return Claim(
+        f"{AGENTS[agent]} could read its counts off the norm of the substochastic SR",
+        "conjectured",
+        f"takes the same actions in {count['same']} of {len(these)} MDPs{worse} "
+        f"(γ = {SMALLEST.gamma_ssr:g})",
+        DIFFERS if count["worse"] else REPRODUCED,
+    )
 
 
 def _verdicts(compared: Sequence[Compared]) -> Table:

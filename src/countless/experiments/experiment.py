@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.analysis.charts import Panels
 from countless.analysis.tables import Table
 from countless.core.errors import CountlessError
 from countless.core.records import ensure_folder, read_json, write_json
 from countless.runs.described import read_about, read_reached
-from countless.runs.engine import LocalEngine
+from countless.runs.engines import Engine
 from countless.runs.groups import Curve
 from countless.runs.job import Job, job_id
 from countless.runs.result import Result
@@ -37,6 +38,7 @@ class Plan:
     scale: str = "smoke"
     games: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0,)
+    device: str = "cpu"  # Atari games may be played elsewhere; what rounds otherwise is another job
 
 
 class Records:
@@ -79,6 +81,20 @@ class Figure:
 
     stem: Path
     caption: str
+    interactive: bool = False  # the section's panels show the same, and a page shows those
+
+
+REPRODUCED, DIFFERS, OPEN = "reproduced", "differs", "not settled here"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, what came out here, and what to make of it."""
+
+    claim: str
+    paper: str
+    ours: str
+    verdict: str  # one of the three above
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,8 @@ class Section:
     figures: tuple[Figure, ...] = ()
     words: tuple[str, ...] = ()
     seeds: str = ""
+    claims: tuple[Claim, ...] = ()
+    panels: tuple[Panels, ...] = ()  # for pages; a figure that shows the same is not drawn there
 
 
 def unfinished(done: int, planned: int) -> tuple[str, ...]:
@@ -115,6 +133,7 @@ class Experiment:
     render: Callable[[Plan, Records, Path], Section]
     minutes: float = 1.0  # about, with the default plan, on two cores
     partial: bool = False
+    devices: bool = False  # whether it heeds the plan's device
     games: tuple[str, ...] = field(default=())
     scale_games: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -144,6 +163,7 @@ class Finished:
                 for f in section.figures
             ],
             "words": section.words,
+            "claims": [asdict(claim) for claim in section.claims],
             "made": self.made,
         }
 
@@ -156,10 +176,11 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
     else:
         words += ["--scale", plan.scale, "--games", *plan.games]
         words += ["--seeds", *map(str, plan.seeds)]
+        words += [] if plan.device == "cpu" else ["--device", plan.device]
     return " ".join(words)
 
 
-def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) -> Finished:
+def run(experiment: Experiment, plan: Plan, results: Path, engine: Engine) -> Finished:
     """Run what is missing, write down the plan, and show it."""
     store = Store(results, command_of(experiment, plan))
     records = Records(store)
@@ -177,6 +198,8 @@ def run(experiment: Experiment, plan: Plan, results: Path, engine: LocalEngine) 
 def _write_plan(place: Path, plan: Plan, folders: Sequence[str]) -> None:
     kept = read_json(place / "plan.json") or {}
     settings = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
+    if plan.device == "cpu":
+        settings.pop("device")  # as in plans from before there was a choice
     content = {"plan": settings, "jobs": list(dict.fromkeys(folders))}
     if {name: kept.get(name) for name in content} != content:
         write_json(place / "plan.json", content)

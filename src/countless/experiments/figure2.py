@@ -11,8 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
-from countless.analysis.plots import NormCurve, draw_norms
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.analysis.charts import Chart, Panels, Series
+from countless.analysis.plots import COLOURS, NormCurve, draw_norms
+from countless.experiments.experiment import (
+    DIFFERS,
+    OPEN,
+    REPRODUCED,
+    Claim,
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Section,
+)
 from countless.experiments.paper_and_ours import entry_job, replay_job, seeds_of
 from countless.experiments.published import C1, C2, TABLE_1
 from countless.runs.job import Execution, Job, Stopped
@@ -21,6 +32,9 @@ from countless.runs.tabular import TabularJob
 
 ENTRY = next(e for e in TABLE_1 if e.env == "riverswim" and e.agent == "sarsa-sr")
 CHUNK_RUNS = 200
+POINTS = 200  # of a line on a page
+GREY = "#6B6B6B"
+GROWTH, BETWEEN = "The norm of the SR grows with the number of visits", "between √n and n"
 
 
 @dataclass
@@ -122,21 +136,60 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         f"f1 = {C1}√n, f2 = {C2}n as in the paper."
     )
     fresh = panels[f"{plan.runs:,} fresh runs"]
-    figure = Figure(folder / "figure2", caption)
-    return Section((), (figure,), _words(fresh), seeds_of(plan))
+    figure = Figure(folder / "figure2", caption, interactive=True)
+    charts = tuple(_chart(title, curves) for title, curves in panels.items())
+    return Section(
+        (),
+        (figure,),
+        _words(fresh),
+        seeds_of(plan),
+        (_claim(fresh),),
+        (Panels("figure2-norms", caption, charts),),
+    )
+
+
+def _chart(title: str, curves: Sequence[NormCurve]) -> Chart:
+    """One line per state, drawn while at least half of the runs got there, and the paper's two."""
+    series, widest = [], 1.0
+    for s, curve in enumerate(curves):
+        shown = np.flatnonzero(curve.runs >= max(curve.runs.max() / 2, 2))
+        thin = shown[np.unique(np.linspace(0, len(shown) - 1, POINTS).astype(int))]
+        x, y, half = curve.x[thin], curve.y[thin], curve.half[thin]
+        widest = max(widest, float(x.max(initial=1.0)))
+        series.append(Series(f"state {s}", x, y, y - half, y + half, (COLOURS[s], "-")))
+    n = np.linspace(0.0, widest, POINTS)
+    series.append(Series(f"f1 = {C1}√n", n, C1 * np.sqrt(n), style=(GREY, "--")))
+    series.append(Series(f"f2 = {C2}n", n, C2 * n, style=(GREY, ":")))
+    return Chart(title, "visits n", "norm of the SR, ‖Ψ(s)‖₁", tuple(series))
 
 
 def _state_curve(columns: Mapping[str, NDArray[Any]], s: int) -> NormCurve:
     return NormCurve(*(columns[name][columns["state"] == s] for name in NormCurve.columns()))
 
 
-def _words(curves: list[NormCurve]) -> tuple[str, ...]:
-    slopes = []
+def _exponents(curves: Sequence[NormCurve]) -> dict[int, float]:
+    """The power of n that fits a state's norm from the tenth visit on, where there are enough."""
+    exponents = {}
     for s, curve in enumerate(curves):
         used = (curve.x >= 10) & (curve.runs >= curve.runs.max() / 2)
         if used.sum() > 10:
-            slope = np.polyfit(np.log(curve.x[used]), np.log(curve.y[used]), 1)[0]
-            slopes.append(f"{slope:.2f} in state {s}")
+            fit = np.polyfit(np.log(curve.x[used]), np.log(curve.y[used]), 1)
+            exponents[s] = float(fit[0])
+    return exponents
+
+
+def _claim(curves: Sequence[NormCurve]) -> Claim:
+    exponents = [round(value, 1) for value in _exponents(curves).values()]
+    if not exponents:
+        return Claim(GROWTH, BETWEEN, "too few visits to tell", OPEN)
+    low, high = min(exponents), max(exponents)
+    inside = low >= 0.5 and high <= 1.0
+    ours = f"as nᵃ with a from {low:.1f} to {high:.1f}, by state"
+    return Claim(GROWTH, BETWEEN, ours, REPRODUCED if inside else DIFFERS)
+
+
+def _words(curves: Sequence[NormCurve]) -> tuple[str, ...]:
+    slopes = [f"{slope:.2f} in state {s}" for s, slope in _exponents(curves).items()]
     return (
         "The norm grows with the count in every state, at a rate that depends on the state: fitted "
         f"as a power of n from the tenth visit on, the exponent is {', '.join(slopes)} (1 would be "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.analysis.charts import Panels, curve_chart, profile_chart
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
 from countless.analysis.tables import Cell, Table
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
@@ -197,7 +198,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         }
         for env, view, _ in cells(plan)
     }
-    figures = []
+    figures: list[Figure] = []
+    shown: list[Panels] = []
     if drawn := {title: panel for title, panel in panels.items() if panel}:
         draw_curves(folder / "curves", drawn)
         figures.append(
@@ -205,8 +207,11 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
                 folder / "curves",
                 "Return of the task alone, without the bonus, against steps: mean over the seeds with "
                 "its 95% band. A return above 0 is a success; the quicker, the closer to 1.",
+                interactive=True,
             )
         )
+        charts = tuple(curve_chart(title, panel) for title, panel in drawn.items())
+        shown.append(Panels("minigrid-curves", figures[-1].caption, charts))
     if whole:
         draw_profiles(folder / "profiles", whole)
         figures.append(
@@ -214,8 +219,13 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
                 folder / "profiles",
                 "Performance profiles over all tasks seen as symbols: the share of runs with at least "
                 "that success in their last 100 episodes.",
+                interactive=True,
             )
         )
+        profiles = profile_chart(
+            "All tasks as symbols", whole, "success in the last 100 episodes (%)"
+        )
+        shown.append(Panels("minigrid-profiles", figures[-1].caption, (profiles,)))
     extent = EXTENTS[plan.scale]
     seeds_of = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
     ended = sum(map(len, found.values()))
@@ -225,6 +235,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         tuple(figures),
         (*unfinished(ended, planned), *_words(extent)),
         " ".join(map(str, plan.seeds)),
+        panels=tuple(shown),
     )
 
 

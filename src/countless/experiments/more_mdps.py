@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium
 
 from countless.agents.catalogue import make_agent
+from countless.analysis.charts import Panels, curve_chart
 from countless.analysis.curves import draw_curves
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Estimate, Table
@@ -85,7 +86,13 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         f"as is ESSR, which plans at every step, above {LARGE}.",
     )
     tables = tuple(_table(env, plan, records) for env in environments())
-    return Section(tables, (Figure(folder / "curves", caption),), words)
+    charts = tuple(curve_chart(env, curves) for env, curves in panels.items())
+    return Section(
+        tables,
+        (Figure(folder / "curves", caption, interactive=True),),
+        words,
+        panels=(Panels("more-mdps-curves", caption, charts),),
+    )
 
 
 def _table(env: str, plan: Plan, records: Records) -> Table:

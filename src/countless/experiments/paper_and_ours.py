@@ -6,11 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from countless.agents.catalogue import make_agent
+from countless.analysis.charts import Panels, distribution_chart
 from countless.analysis.statistics import Summary, summarise
 from countless.analysis.tables import Table, number
 from countless.envs.catalog import make_mdp
-from countless.experiments.experiment import Plan, Records, Returns
-from countless.experiments.published import REPLAY_RUNS, REPLAY_SEED, Entry
+from countless.experiments.experiment import (
+    DIFFERS,
+    REPRODUCED,
+    Claim,
+    Plan,
+    Records,
+    Returns,
+)
+from countless.experiments.published import DOMAIN_LABELS, REPLAY_RUNS, REPLAY_SEED, Entry
 from countless.runs.job import Job
 from countless.runs.tabular import TabularJob, default_steps
 
@@ -124,3 +132,31 @@ def bracket_words(item: Compared) -> str:
 def seeds_of(plan: Plan) -> str:
     """The seeds of an experiment that replays the paper and runs afresh."""
     return f"{REPLAY_SEED} for the replay, {plan.seed} for the fresh runs"
+
+
+def digits_claim(table: str, compared: Sequence[Compared]) -> Claim:
+    """Whether the paper's means come out to the digit."""
+    met = sum(round(summarise(item.replay).mean) == item.entry.mean for item in compared)
+    return Claim(
+        f"The means of {table}",
+        f"{len(compared)} means",
+        f"{met} of {len(compared)} to the last digit, with the released code's random draws",
+        REPRODUCED if met == len(compared) else DIFFERS,
+    )
+
+
+def distributions(name: str, compared: Sequence[Compared]) -> Panels:
+    """All fresh runs of each domain: a mean does not show that few of them carry it."""
+    return Panels(
+        name,
+        "The share of fresh runs that reach at least a return. Where a line falls early and goes on "
+        "far to the right, a few runs carry the mean.",
+        tuple(
+            distribution_chart(
+                domain,
+                {item.entry.label: item.fresh for item in compared if item.entry.env == env},
+                agents={item.entry.label: item.entry.agent for item in compared},
+            )
+            for env, domain in DOMAIN_LABELS.items()
+        ),
+    )

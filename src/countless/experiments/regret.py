@@ -37,7 +37,8 @@ from countless.experiments.experiment import (
     Section,
 )
 from countless.runs.job import Job
-from countless.runs.tabular import OCTAVES, TabularJob
+from countless.runs.tabular import TabularJob
+from countless.runs.tabular_tables import OCTAVES
 
 STEPS = 1_000_000
 GAMMA = 0.99  # of every agent: at 0.95 the best plan in a river of 50 states is to stay on the left

@@ -8,15 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from countless.agents.catalogue import make_agent
+from countless.analysis.charts import Panels, curve_chart
 from countless.analysis.curves import draw_curves
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Estimate, Table
 from countless.envs.catalog import make_mdp
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Returns, Section
+from countless.experiments.experiment import (
+    DIFFERS,
+    REPRODUCED,
+    Claim,
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Returns,
+    Section,
+)
 from countless.experiments.published import DOMAIN_LABELS
 from countless.runs.job import Job
 from countless.runs.tabular import TabularJob, default_steps
 
+NEAR = 0.05  # of the paper's number: what its one decimal and its bars leave open
 FEWER = 10  # planning agents take a tenth of the runs of Tables 1 and 5
 FEWEST = 40  # and the ablation a quarter of that
 
@@ -84,6 +96,9 @@ ABLATION = {
 }
 
 
+Look = Callable[[Row, str], Returns]
+
+
 def row_job(row: Row, env: str, plan: Plan) -> TabularJob:
     """The runs of a row: fewer in the ablation."""
     runs = max(2, plan.runs // (FEWER if row.label in ROWS else FEWEST))
@@ -119,12 +134,32 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
     return Section(
         tables=(*_main_tables(returns), *_ablation_tables(returns)),
-        figures=(Figure(folder / "curves", caption),),
+        figures=(Figure(folder / "curves", caption, interactive=True),),
         words=_words(returns),
+        claims=tuple(_claim(row, env, returns) for row in ROWS.values() for env in row.paper),
+        panels=(
+            Panels(
+                "table2-curves",
+                caption,
+                tuple(curve_chart(domain, curves) for domain, curves in panels.items()),
+            ),
+        ),
     )
 
 
-Look = Callable[[Row, str], Returns]
+def _claim(row: Row, env: str, returns: Look) -> Claim:
+    """The paper's number, to its one decimal, against ours."""
+    ours = float(returns(row, env).mean())
+    bars = f" (Strehl & Littman's bar: {row.bars[env]:.2f} M)" if env in row.bars else ""
+    near = abs(ours - row.paper[env]) <= NEAR * row.paper[env]
+    return Claim(
+        f"{row.label} in {DOMAIN_LABELS[env]}: mean return",
+        f"{row.paper[env]:.1f} M",
+        f"{ours:.2f} M{bars}",
+        REPRODUCED if near else DIFFERS,
+    )
+
+
 HEADINGS = ("ours ± 95% CI", "SD", "median", "IQM", "runs")
 FORMATS = dict.fromkeys(("paper", "S&L", *HEADINGS[:-1]), ".2f")
 

@@ -10,12 +10,24 @@ from typing import Any
 import numpy as np
 
 from countless.agents.catalogue import make_agent
+from countless.analysis.charts import Explorer, Panels
+from countless.analysis.charts import Sweep as SweepOfSettings
 from countless.analysis.plots import Axis, Sensitivity, draw_heatmaps, draw_sensitivity
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Cell, Estimate, Table, number
 from countless.core.seeding import derived_seed
 from countless.envs.catalog import make_mdp
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Returns, Section
+from countless.experiments.experiment import (
+    DIFFERS,
+    REPRODUCED,
+    Claim,
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Returns,
+    Section,
+)
 from countless.experiments.published import AgentInDomain
 from countless.runs.job import Job
 from countless.runs.sweep import expand, find_grid
@@ -24,6 +36,7 @@ from countless.runs.tabular import TabularJob, default_steps
 SWEEP_RUNS = 100
 SHORTLIST, SHORTLIST_RUNS = 50, 1000
 FINALISTS = 5
+NEAR = 0.95  # of the best mean: as good as the best, to what the runs can tell
 SYMBOLS = {"alpha": "α", "eta": "η", "gamma_sr": "γ_SR", "beta": "β", "epsilon": "ε"}
 
 
@@ -114,7 +127,46 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         figures=_figures(folder, loaded),
         words=_words(loaded),
         seeds=f"{plan.seed} for the sweep; derived from it for shortlist and final",
+        claims=tuple(_claim(item) for item in loaded),
+        panels=(_explorer(loaded),),
     )
+
+
+def _claim(item: _Loaded) -> Claim:
+    """Whether the published setting is the best of the grid, on fresh runs."""
+    fresh = item.again.mean(axis=1)
+    share = float(fresh[0] / fresh[item.best])
+    return Claim(
+        f"{item.sweep.label} in {item.sweep.domain}: the published setting is the best of the grid",
+        f"first of {len(item.job.settings):,}",
+        f"rank {item.published_rank:,} by {SWEEP_RUNS} runs; {share:.0%} of the best on fresh runs",
+        REPRODUCED if share >= NEAR else DIFFERS,
+    )
+
+
+def _explorer(loaded: Sequence[_Loaded]) -> Panels:
+    """Every setting of the sweeps, to be filtered."""
+    sweeps = {}
+    for item in loaded:
+        names = [name for name in SYMBOLS if name in item.job.configs[0]]
+        parameters = {
+            SYMBOLS[name]: [float(config[name]) for config in item.job.configs] for name in names
+        }
+        title = f"{item.sweep.label} in {item.sweep.domain}"
+        sweeps[title] = SweepOfSettings(parameters, item.means, item.chosen[0])
+    # The paper's own agent first.
+    ordered = sorted(sweeps, key=lambda title: title.startswith("Sarsa in"))
+    explorer = Explorer(
+        "What the return depends on",
+        f"mean return of {SWEEP_RUNS} runs",
+        {title: sweeps[title] for title in ordered},
+    )
+    caption = (
+        "Mean return against each parameter, over all settings of the grid or over those that you "
+        "pick. The band is the middle half of them, the thin line their median, the thick blue line "
+        "the best; the orange dot is the published setting."
+    )
+    return Panels("table6-settings", caption, (explorer,))
 
 
 @dataclass(frozen=True)
@@ -269,6 +321,7 @@ def _figures(folder: Path, loaded: Sequence[_Loaded]) -> tuple[Figure, ...]:
                 f"Sarsa+SR, ℓ{norm:g}: mean return of 5,000 steps against each parameter. Band: the "
                 "middle half over all settings of the others; grey line: their median; blue: the best "
                 "of them; orange: the others as published (dot: the published value).",
+                interactive=True,
             )
         )
     return tuple(figures)

@@ -35,6 +35,7 @@ from countless.runs.dqn_resources import (
     check_disk,
     check_episodes_fit,
     check_memory,
+    disk_needed,
     memory_needed,
 )
 from countless.runs.episodes import episode_table
@@ -130,7 +131,8 @@ class DqnJob:
         return within if end is None else within.slice(0, end)
 
     def check(self, folder: Path | None) -> None:
-        """The memory and the disk that it takes, and a replay that holds whole episodes."""
+        """The device, the memory and the disk that it takes, and a replay that holds whole episodes."""
+        make_device(self.device.name, self.device.precision, self.device.compile)
         env = make_envs(self, 1)[0]
         check_memory(env, self.config)
         check_episodes_fit(self.env, self.config)
@@ -147,6 +149,10 @@ class DqnJob:
     def memory(self) -> float:
         """Bytes that it takes."""
         return memory_needed(make_envs(self, 1)[0], self.config)
+
+    def disk(self) -> float:
+        """Bytes that it takes in its folder while it runs, about."""
+        return disk_needed(make_envs(self, 1)[0], self.config)
 
     def to_message(self) -> dict[str, Any]:
         """As plain data, for a worker."""
@@ -178,17 +184,20 @@ def make_job(
     seed: int = 0,
     frames: int | None = None,
     scale: str = "paper",
-    device: str = "auto",
+    device: str | Device = "auto",
     precision: str = "float32",
     compile: bool = False,
     threads: int = 1,
     parameters: Mapping[str, Any] | None = None,
     until: Solved | None = None,
 ) -> DqnJob:
-    """A job by name; frames not given are the scale's."""
+    """A job by name; frames not given are the scale's.
+
+    A device by its name must be there; a `Device` may be that of another machine.
+    """
     config = make_config(agent, scale=scale, parameters=parameters)
     frames = FRAMES[scale] if frames is None else frames
-    place = make_device(device, precision, compile)
+    place = device if isinstance(device, Device) else make_device(device, precision, compile)
     return DqnJob(
         agent, canonical_name(env), config, check_seed(seed), frames, place, threads, until=until
     )

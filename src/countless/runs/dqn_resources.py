@@ -64,9 +64,14 @@ def check_memory_together(sizes: Sequence[float], at_once: int) -> None:
         )
 
 
+def disk_needed(env: FrameEnv, config: DQNConfig) -> float:
+    """Bytes of two checkpoints: the old one stays until the new one is whole."""
+    return 2.0 * (bytes_needed(config.replay, _frame_bytes(env)) + 5e8 * float(config.width) ** 2)
+
+
 def check_disk(folder: Path, env: FrameEnv, config: DQNConfig) -> None:
     """A checkpoint, and what changes from one to the next, must fit: the last two are kept."""
-    needed = 2 * (bytes_needed(config.replay, _frame_bytes(env)) + 5e8 * config.width**2)
+    needed = disk_needed(env, config)
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     kept = sum(path.stat().st_size for path in folder.glob("checkpoint*/*"))
     there = shutil.disk_usage(existing).free + kept

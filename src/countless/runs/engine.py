@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from countless.core.progress import SILENT, Reporter, Task
 from countless.runs.job import Execution, Job, Stop, Stopped, never
+from countless.runs.messages import LONG, LongJob
 from countless.runs.store import Store, StoredJob
-from countless.runs.workers import READERS, WorkerJob, Workers
+from countless.runs.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class LocalEngine:
     def run(self, jobs: Iterable[Job], store: Store) -> list[StoredJob]:
         """Execute what is missing; what each job gave, in order."""
         jobs = list(jobs)
-        long = [job for job in jobs if job.engine in READERS and store.find(job) is None]
+        long = [job for job in jobs if job.engine in LONG and store.find(job) is None]
         if len(long) > 1:
             self._run_workers(long, store)
         ended = []
@@ -39,7 +40,7 @@ class LocalEngine:
                 raise Stopped
             count = f" ({i + 1} of {len(jobs)})" if len(jobs) > 1 else ""
             with self.reporter.task(job.label + count, job.units) as task:
-                ended.append(store.execute(job, self._execution(task)))
+                ended.append(on_disk(store.execute(job, self._execution(task))))
         return ended
 
     def _execution(self, task: Task) -> Execution:
@@ -48,7 +49,7 @@ class LocalEngine:
     def _run_workers(self, jobs: list[Job], store: Store) -> None:
         from countless.runs.dqn_resources import check_memory_together
 
-        long: list[WorkerJob] = jobs  # type: ignore[assignment]
+        long: list[LongJob] = jobs  # type: ignore[assignment]
         at_once = max(1, min(len(long), (os.cpu_count() or 1) // max(job.threads for job in long)))
         for job in long:  # before hours go into one of them
             job.check(store.place(job))
@@ -56,3 +57,12 @@ class LocalEngine:
         check_memory_together([job.memory() for job in long], at_once)
         with ExitStack() as tasks:
             Workers(long, store, at_once, self.reporter, tasks).run(self.stop)
+
+
+def on_disk(stored: StoredJob) -> StoredJob:
+    """A job without its tables in memory, where they can be read again: there may be thousands.
+
+    The records of a deep job are few, and may be only a part of those on disk.
+    """
+    kept = stored.folder is not None and stored.about["engine"] == "tabular"
+    return replace(stored, outcome=None) if kept else stored

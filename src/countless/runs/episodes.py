@@ -41,6 +41,11 @@ def episode_table(job: EpisodicJob, episodes: Sequence[dict[str, Any]]) -> pyarr
         ("bonus", "mean_bonus", real),
         ("sr_norm", "mean_sr_norm", real),
     )
-    for key, name, kind in kept:
+    # Of games whose places are known: what the run had seen, and whether the episode held a key.
+    coverage = (
+        ("rooms", "rooms", whole), ("cells", "cells", whole), ("key", "key", pyarrow.bool_())
+    )  # fmt: skip
+    surveyed = any("cells" in episode for episode in episodes)
+    for key, name, kind in (*kept, *(coverage if surveyed else ())):
         columns[name] = pyarrow.array([episode.get(key) for episode in episodes], kind)
     return pyarrow.table(columns)

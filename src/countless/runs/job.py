@@ -6,7 +6,7 @@ its bits, so that the same job finds what it has finished, whichever command ask
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Stop = Callable[[], bool]
+Scatter = Callable[["Job", Sequence[int]], None]  # the job, and the numbers of its parts
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -37,6 +38,7 @@ class Execution:
     task: Task = field(default_factory=SilentTask)
     stop: Stop = never
     own_process: bool = False  # whether the process may be tuned for the job
+    scatter: Scatter | None = None  # has parts of a job executed elsewhere, into its folder
 
 
 @dataclass(frozen=True)

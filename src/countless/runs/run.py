@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,20 @@ from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.parameters import check_choice, check_count
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
-from countless.runs.engine import LocalEngine
-from countless.runs.job import Job, Stop, never
+from countless.runs.engines import Where, make_engine
+from countless.runs.job import Job
 from countless.runs.result import Result
 from countless.runs.store import Store
 
 if TYPE_CHECKING:
+    from countless.agents.dqn.device import Device
     from countless.envs.mdp import MDP
 
 RUNS = 100
 RESULTS = "results"
 TABULAR_OPTIONS = ("runs", "steps", "rng")
 DEEP_OPTIONS = ("seeds", "frames", "scale", "device", "precision", "compile")
-COMMON_OPTIONS = ("seed", "threads", "out", "progress")
+COMMON_OPTIONS = ("seed", "threads", "out", "progress", *(item.name for item in fields(Where)))
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class Budget:
     precision: str | None = None
     compile: bool | None = None
     threads: int | None = None
+    elsewhere: str | None = (
+        None  # the device of jobs that run on other machines, unless one is named
+    )
 
     def __post_init__(self) -> None:
         if self.threads is not None:
@@ -89,6 +93,11 @@ def run(
     precision: str | None = None,
     compile: bool | None = None,
     threads: int | None = None,
+    engine: str | None = None,
+    address: str | None = None,
+    cpus_per_job: float | None = None,
+    gpus_per_job: float | None = None,
+    memory_per_job: float | None = None,
     out: Path | str | None = None,
     progress: bool | Reporter = True,
     **parameters: Any,
@@ -115,9 +124,13 @@ def run(
     threads
         Tabular agents: default one per core, and no number depends on it. Deep agents: default 1;
         another number may round otherwise.
+    engine, address, cpus_per_job, gpus_per_job, memory_per_job
+        "ray" executes the same jobs on a Ray cluster (docs/cluster.md): the one at `address`
+        (HOST:PORT or "auto"), or Ray on this machine; and what each job may take there (memory in
+        GB). No number depends on it.
     out
         The folder to keep records in; the same call goes on from them. Without it tabular runs are
-        kept in memory only, and deep runs, which write checkpoints, in "results".
+        kept in memory only, and deep runs, which write checkpoints, and all runs on Ray in "results".
     progress
         Whether to show progress bars.
     **parameters
@@ -128,12 +141,24 @@ def run(
     >>> len(result.returns)
     10
     """
+    where = Where(engine, address, cpus_per_job, gpus_per_job, memory_per_job)
     budget = Budget(
-        runs, steps, seed, rng, seeds, frames, scale, device, precision, compile, threads
+        runs,
+        steps,
+        seed,
+        rng,
+        seeds,
+        frames,
+        scale,
+        device,
+        precision,
+        compile,
+        threads,
+        where.device,
     )
     jobs = jobs_of(agent, env, budget, parameters)
     command = f"countless.run({jobs[0].agent!r}, {jobs[0].env!r}, ...)"
-    return execute(jobs, out, command=command, threads=threads, progress=progress)
+    return execute(jobs, out, command=command, where=where, threads=threads, progress=progress)
 
 
 def execute(
@@ -141,15 +166,14 @@ def execute(
     out: Path | str | None,
     *,
     command: str,
+    where: Where,
     threads: int | None = None,
     progress: bool | Reporter = True,
-    stop: Stop = never,
-    own_process: bool = False,
 ) -> Result:
-    """Execute jobs in the local engine."""
-    if out is None and any(job.engine == "dqn" for job in jobs):
+    """Execute jobs in the engine that was asked for."""
+    if out is None and (where.on_ray or any(job.engine == "dqn" for job in jobs)):
         out = RESULTS
-    engine = LocalEngine(threads, reporter_for(progress), stop, own_process)
+    engine = make_engine(where, threads, reporter_for(progress))
     return Result(engine.run(jobs, Store(out, command)))
 
 
@@ -210,6 +234,7 @@ def deep_jobs(
     if not isinstance(env, str):
         raise BadInput(f"{agent} takes an environment by its name, not {type(env).__name__}")
     scale = check_choice("scale", "paper" if budget.scale is None else budget.scale, tuple(SCALES))
+    device = _device(budget)
     return [
         make_job(
             agent,
@@ -217,12 +242,22 @@ def deep_jobs(
             seed=seed,
             frames=budget.frames,
             scale=scale,
-            device="auto" if budget.device is None else budget.device,
-            precision="float32" if budget.precision is None else budget.precision,
-            compile=bool(budget.compile),
+            device=device,
             threads=1 if budget.threads is None else budget.threads,
             parameters=parameters,
         )
         for parameters in settings
         for seed in budget.all_seeds()
     ]
+
+
+def _device(budget: Budget) -> Device:
+    """The device of deep jobs; one of other machines is looked for where a job is executed."""
+    from countless.agents.dqn.device import PRECISIONS, Device, make_device
+
+    name = "auto" if budget.device is None else budget.device
+    precision = "float32" if budget.precision is None else budget.precision
+    if budget.elsewhere is None:
+        return make_device(name, precision, bool(budget.compile))
+    check_choice("precision", precision, PRECISIONS)
+    return Device(budget.elsewhere if name == "auto" else name, precision, bool(budget.compile))

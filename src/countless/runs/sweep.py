@@ -18,6 +18,7 @@ from countless.agents.tabular.agent import PAPER_SWEEP
 from countless.core.errors import BadInput, named, naming_options, unknown_parameter
 from countless.core.progress import Reporter
 from countless.envs.catalog import as_mdp
+from countless.runs.engines import Where
 from countless.runs.job import Job
 from countless.runs.result import Result
 from countless.runs.run import Budget, check_names, deep_jobs, execute, tabular_job
@@ -51,8 +52,9 @@ def sweep(
         grid that the paper swept, or "default": the paper's where it has one, else ours.
     **options
         How much to run, as in `countless.run` (`runs`, `steps`, `seed`, `rng`; for deep agents
-        `seeds`, `frames`, `scale`, `device`, `precision`, `compile`; `threads`), and parameters of
-        the agent that are the same in every setting: they override the grid.
+        `seeds`, `frames`, `scale`, `device`, `precision`, `compile`; `threads`) and where (`engine`,
+        `address`, `cpus_per_job`, ...), and parameters of the agent that are the same in every
+        setting: they override the grid.
 
     >>> result = sweep(
     ...     "sarsa", "riverswim", grid={"alpha": [0.1, 0.2]}, runs=2, steps=50, progress=False
@@ -60,12 +62,18 @@ def sweep(
     >>> len(result.groups)
     2
     """
-    names = {item.name for item in fields(Budget)}
-    budget = Budget(**{name: value for name, value in options.items() if name in names})
-    fixed = {name: value for name, value in options.items() if name not in names}
-    jobs = sweep_jobs(agent, env, grid, budget, fixed)
+    where = Where(**_taken_from(options, Where))
+    budget = Budget(**_taken_from(options, Budget), elsewhere=where.device)
+    jobs = sweep_jobs(agent, env, grid, budget, options)
     command = f"countless.sweep({agent!r}, {jobs[0].env!r}, ...)"
-    return execute(jobs, out, command=command, threads=budget.threads, progress=progress)
+    return execute(
+        jobs, out, command=command, where=where, threads=budget.threads, progress=progress
+    )
+
+
+def _taken_from(options: dict[str, Any], kind: type) -> dict[str, Any]:
+    """The options that are fields of a class, which are then gone from the others."""
+    return {item.name: options.pop(item.name) for item in fields(kind) if item.name in options}
 
 
 def sweep_jobs(

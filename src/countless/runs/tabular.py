@@ -5,15 +5,15 @@ A job is executed in parts, each written whole or not at all, so that it can go 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from countless.agents.catalogue import agent_entry
 from countless.agents.tabular.agent import (
     RNGS,
     TabularAgent,
@@ -23,15 +23,24 @@ from countless.agents.tabular.agent import (
     resolve,
 )
 from countless.agents.tabular.simulate import Curves, compile_kernels, prepare_kernel, simulate
-from countless.core.errors import BadInput, named
+from countless.core.errors import BadInput, CountlessError, named
 from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder, read_json, read_table, write_table
 from countless.core.seeding import check_seed
 from countless.envs import domains
-from countless.envs.mdp import MDP
+from countless.envs.mdp import MDP, describe_mdp, read_mdp
 from countless.runs.job import Execution, Outcome, Stopped, as_columns
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
+from countless.runs.tabular_tables import (
+    EVEN,
+    OCTAVES,
+    Part,
+    Returns,
+    curve_marks,
+    curve_table,
+    record_table,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -39,25 +48,8 @@ if TYPE_CHECKING:
 PART_STEPS = 20_000_000
 MOST_STEPS = 10**8
 MOST_RETURNS = 10**8
-CURVE_POINTS = 50
 CURVE_STEPS = 10_000_000  # a job of more steps, or a longer run, keeps its returns only
 CURVE_RUN = 1_000_000
-EVEN, OCTAVES = "even", "octaves"
-PER_OCTAVE = 4
-Returns = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A rectangle of a job: some settings, some runs."""
-
-    index: int
-    settings: range
-    runs: range
-
-    @property
-    def file(self) -> str:
-        return f"part-{self.index:05d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -170,6 +162,41 @@ class TabularJob:
         work = _Work(self, folder, execution)
         return work.finish()
 
+    def execute_parts(self, folder: Path, numbers: Sequence[int], execution: Execution) -> None:
+        """Run some parts for whoever executes the job and holds its folder."""
+        work = _Work(self, folder, execution)
+        parts = self.parts()
+        for _ in work.run([parts[number] for number in numbers]):
+            pass
+
+    def to_message(self) -> dict[str, Any]:
+        """As plain data, to be executed elsewhere."""
+        return {
+            "agent": self.agent,
+            "settings": self.configs,
+            "mdp": describe_mdp(self.mdp),
+            "runs": self.runs,
+            "steps": self.steps,
+            "seed": self.seed,
+            "rng": self.rng,
+            "marks": self.marks,
+        }
+
+
+def read_job(message: Mapping[str, Any]) -> TabularJob:
+    """A job from `to_message`."""
+    kind = agent_entry(message["agent"]).kind
+    assert kind is not None, "a tabular agent"
+    return TabularJob(
+        tuple(kind(**as_columns(setting)) for setting in message["settings"]),
+        read_mdp(message["mdp"]),
+        message["runs"],
+        message["steps"],
+        message["seed"],
+        message["rng"],
+        message["marks"],
+    )
+
 
 class _Work:
     """The execution of a tabular job."""
@@ -191,14 +218,18 @@ class _Work:
         job = self.job
         parts = job.parts()
         missing = [part for part in parts if not self._load(part)]
-        simulated = sum(len(part.settings) * len(part.runs) for part in missing) * job.steps
+        simulated = sum(part.units(job.steps) for part in missing)
         self.execution.task.advance(job.units - simulated)
-        for agent in job.shapes() if missing else ():
-            compile_kernels([agent], job.mdp, job.rng, job.has_curves)
-        self.watch = Stopwatch(self.folder)  # compiling is not counted
-        for part in missing:
-            self._simulate(part)
-            self._save(part)
+        if missing and len(parts) > 1 and self.execution.scatter is not None:
+            self.execution.scatter(job, [part.index for part in missing])
+            absent = [part.index for part in missing if not self._load(part)]
+            if absent:
+                raise CountlessError(
+                    f"{job.label}: part {absent[0]} was not written to {self.folder}"
+                )
+        else:
+            for _ in self.run(missing):
+                self.watch.save()
         finished = {
             "runs": job.runs,
             "steps": job.steps,
@@ -213,6 +244,16 @@ class _Work:
         if self.curves is not None:
             curves = curve_table(job, whole.runs, self.marks, self.curves)
         return Outcome(record_table(job, whole, self.returns), curves, finished)
+
+    def run(self, parts: Sequence[Part]) -> Iterator[None]:
+        """Simulate parts, and keep each as it ends."""
+        for agent in self.job.shapes() if parts else ():
+            compile_kernels([agent], self.job.mdp, self.job.rng, self.job.has_curves)
+        self.watch = Stopwatch(self.folder)  # compiling is not counted
+        for part in parts:
+            self._simulate(part)
+            self._save(part)
+            yield
 
     def _advance(self, amount: int) -> None:
         self.execution.task.advance(amount)
@@ -249,7 +290,6 @@ class _Work:
             write_table(self.folder / "curves" / part.file, curves, self.about)
         table = record_table(self.job, part, self.returns)
         write_table(self.folder / "records" / part.file, table, self.about)
-        self.watch.save()
 
     def _load(self, part: Part) -> bool:
         """Whether a part is there whole; its numbers are taken from it then."""
@@ -274,58 +314,6 @@ class _Work:
             rows
         )
         return True
-
-
-def curve_marks(steps: int, spacing: str = EVEN) -> NDArray[np.int64]:
-    """The steps at which curves are kept: fifty at even distances, or four to each doubling.
-
-    >>> curve_marks(16, OCTAVES).tolist()
-    [1, 2, 3, 4, 5, 6, 8, 9, 11, 13, 16]
-    """
-    if spacing == OCTAVES:
-        halvings = np.arange(PER_OCTAVE * int(np.log2(steps)) + 1) / PER_OCTAVE
-        return np.unique(np.floor(steps * 2.0**-halvings).astype(np.int64))
-    return np.unique(np.linspace(0, steps, CURVE_POINTS + 1)[1:].astype(np.int64))
-
-
-def record_table(job: TabularJob, part: Part, returns: Returns) -> pyarrow.Table:
-    """One row per run: agent, environment, seed and every parameter as columns, and the return."""
-    import pyarrow
-
-    rows = returns[part.settings.start : part.settings.stop, part.runs.start : part.runs.stop]
-    settings = np.repeat(np.array(part.settings, dtype=np.int64), len(part.runs))
-    columns = _columns(job, len(settings))
-    columns["setting"] = settings
-    configs = [as_columns(job.configs[i]) for i in part.settings]
-    for name in job.configs[0]:
-        values = pyarrow.array([config[name] for config in configs])
-        columns[name] = values.take(pyarrow.array(settings - part.settings.start))
-    columns["run"] = np.tile(np.array(part.runs, dtype=np.int64), len(part.settings))
-    columns["return"] = rows.ravel()
-    return pyarrow.table(columns)
-
-
-def curve_table(job: TabularJob, runs: range, marks: Any, curves: Returns) -> pyarrow.Table:
-    """One row per run and step: the reward collected until then."""
-    import pyarrow
-
-    size = len(runs) * len(marks)
-    columns = _columns(job, size)
-    for name, value in as_columns(job.configs[0]).items():
-        columns[name] = pyarrow.repeat(value, size)
-    columns["run"] = np.repeat(np.array(runs, dtype=np.int64), len(marks))
-    columns["step"] = np.tile(marks, len(runs))
-    columns["return"] = curves[runs.start : runs.stop].ravel()
-    return pyarrow.table(columns)
-
-
-def _columns(job: TabularJob, size: int) -> dict[str, Any]:
-    """What all rows of a job have in common."""
-    import pyarrow
-
-    shared = {"agent": job.agent, "env": job.env, "seed": job.seed, "rng": job.rng}
-    shared |= {"steps": job.steps}
-    return {name: pyarrow.repeat(value, size) for name, value in shared.items()}
 
 
 def default_steps(mdp: MDP, rng: str = "countless") -> int:

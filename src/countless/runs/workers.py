@@ -16,34 +16,15 @@ import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
-from countless.core.errors import BadInput, CountlessError, names_options, naming_options
+from countless.core.errors import BadInput, CountlessError, naming_options
 from countless.core.progress import Reporter, Task
-from countless.runs.job import Execution, Job, Stop, Stopped
+from countless.runs.job import Execution, Stop, Stopped
+from countless.runs.messages import LongJob, describe, read, thread_variables
 from countless.runs.store import Store
 
 ENDED = "ended"
-# The modules of the jobs that run in workers, by engine: `read_job` makes one of its message.
-READERS = {"dqn": "countless.runs.dqn", "host": "countless.runs.hosts"}
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class WorkerJob(Job, Protocol):
-    """What a job needs beyond the rest to run in a process of its own."""
-
-    @property
-    def threads(self) -> int: ...
-
-    def memory(self) -> float:
-        """Bytes that it takes."""
-        ...
-
-    def to_message(self) -> dict[str, Any]:
-        """As plain data."""
-        ...
 
 
 class Workers:
@@ -51,7 +32,7 @@ class Workers:
 
     def __init__(
         self,
-        jobs: list[WorkerJob],
+        jobs: list[LongJob],
         store: Store,
         at_once: int,
         reporter: Reporter,
@@ -63,6 +44,7 @@ class Workers:
         self._reporter, self._tasks = reporter, tasks
         self._said: queue.Queue[tuple[int, dict[str, Any]]] = queue.Queue()
         self._running: dict[int, _Worker] = {}
+        self._stopped = False  # one of them was, by a signal of its own
 
     def run(self, stop: Stop) -> None:
         """Until all jobs are finished; the first failure ends the others at their checkpoints."""
@@ -70,7 +52,7 @@ class Workers:
         stopping = False
         try:
             while self._waiting or self._running:
-                if (stop() or failure is not None) and not stopping:
+                if (stop() or self._stopped or failure is not None) and not stopping:
                     stopping = True
                     self._waiting.clear()
                     for worker in self._running.values():
@@ -88,7 +70,7 @@ class Workers:
         if stopping:
             raise Stopped
 
-    def _start(self, i: int, job: WorkerJob) -> None:
+    def _start(self, i: int, job: LongJob) -> None:
         label = f"{job.label} ({i + 1} of {self._total})"
         context = ExitStack()
         task = context.enter_context(self._reporter.task(label, job.units))
@@ -114,6 +96,7 @@ class Workers:
             )
         elif "done" in message:
             worker.told_the_end = True
+            self._stopped |= message["stopped"]
         elif ENDED in message:
             return self._end(worker)
         return None
@@ -131,7 +114,7 @@ class Workers:
 @dataclass
 class _Worker:
     index: int
-    job: WorkerJob
+    job: LongJob
     store: Store
     said: queue.Queue[tuple[int, dict[str, Any]]]
     task: Task
@@ -141,8 +124,7 @@ class _Worker:
 
     def __post_init__(self) -> None:
         paths = [path for path in sys.path if path]
-        # Set before NumPy is imported there: its own threads would take the other jobs' cores.
-        threads = dict.fromkeys(THREAD_VARIABLES, str(self.job.threads))
+        threads = thread_variables(self.job.threads)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "countless.runs.workers"],
             stdin=subprocess.PIPE,
@@ -170,24 +152,6 @@ class _Worker:
             self.process.stdin.close()
 
 
-def describe(job: WorkerJob, store: Store) -> dict[str, Any]:
-    """A job as a line of JSON."""
-    return {
-        "engine": job.engine,
-        "job": job.to_message(),
-        "store": str(store.folder),
-        "command": store.command,
-        "names_options": names_options(),
-    }
-
-
-def read(line: str) -> tuple[WorkerJob, Store]:
-    """The job in a line of JSON."""
-    message = json.loads(line)
-    reader = import_module(READERS[message["engine"]])
-    return reader.read_job(message["job"]), Store(Path(message["store"]), message["command"])
-
-
 class _Speaker:
     """A task whose progress goes to the parent."""
 
@@ -213,7 +177,9 @@ class _Speaker:
 def main() -> None:
     """Execute the job that standard input names."""
     asked = threading.Event()
-    signal.signal(signal.SIGTERM, lambda signum, frame: asked.set())
+    # A batch system may send these to all processes of a job.
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, lambda signum, frame: asked.set())
     # What a library prints must not be taken for a message.
     speaker = _Speaker(os.fdopen(os.dup(1), "w"))
     os.dup2(2, 1)
@@ -224,13 +190,14 @@ def main() -> None:
         asked.set()
 
     threading.Thread(target=wait_for_the_end_of_input, daemon=True).start()
-    with naming_options(json.loads(line)["names_options"]):
+    message = json.loads(line)
+    with naming_options(message["names_options"]):
         try:
-            job, store = read(line)
+            job, store = read(message)
             store.execute(job, Execution(None, speaker, asked.is_set, own_process=True))
-            speaker.say(done=True)
+            speaker.say(done=True, stopped=False)
         except Stopped:
-            speaker.say(done=True)
+            speaker.say(done=True, stopped=True)
         except CountlessError as error:
             speaker.say(failed=str(error), bad_input=isinstance(error, BadInput))
         except Exception as error:

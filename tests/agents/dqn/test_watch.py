@@ -1,5 +1,6 @@
 """The video of an agent."""
 
+import av
 import cv2
 import gymnasium
 import numpy as np
@@ -27,6 +28,15 @@ def test_a_video_has_a_picture_a_step(env, tmp_path):
     assert 1 <= count <= 12
     assert video.get(cv2.CAP_PROP_FRAME_COUNT) == count
     assert video.read()[1].std() > 10
+
+
+def test_browsers_play_it(tmp_path):
+    path = tmp_path / "watch.mp4"
+    write_video(path, play(trainer("deepsea-5"), 0.0, 3, 0), "title", 12.0, 3)
+    with av.open(str(path)) as video:
+        (stream,) = video.streams
+        assert stream.codec_context.name == "h264"
+        assert stream.codec_context.pix_fmt == "yuv420p"
 
 
 def test_vectors_that_cannot_be_drawn_are_refused(monkeypatch):

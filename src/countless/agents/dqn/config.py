@@ -253,7 +253,7 @@ GROUPS: dict[str, type[_Group]] = {
     "exploration": ExplorationConfig,
     "protocol": ProtocolConfig,
 }
-_GROUP_OF = {item.name: group for group, kind in GROUPS.items() for item in fields(kind)}  # type: ignore[arg-type]
+GROUP_OF = {item.name: group for group, kind in GROUPS.items() for item in fields(kind)}  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, init=False)
@@ -279,12 +279,12 @@ class DQNConfig:
     protocol: ProtocolConfig = ProtocolConfig()
 
     def __init__(self, *, variant: str = "paper", **settings: Any) -> None:
-        unknown = [name for name in settings if name not in _GROUP_OF]
+        unknown = [name for name in settings if name not in GROUP_OF]
         if unknown:
             raise TypeError(f"DQNConfig has no setting {unknown[0]!r}")
         object.__setattr__(self, "variant", check_choice("variant", variant, VARIANTS))
         for group, kind in GROUPS.items():
-            own = {name: value for name, value in settings.items() if _GROUP_OF[name] == group}
+            own = {name: value for name, value in settings.items() if GROUP_OF[name] == group}
             object.__setattr__(self, group, kind(**own))
         self._check()
 
@@ -303,9 +303,9 @@ class DQNConfig:
 
     def __getattr__(self, name: str) -> Any:
         """A setting by its own name, whichever part it belongs to."""
-        if name not in _GROUP_OF:
+        if name not in GROUP_OF:
             raise AttributeError(f"DQNConfig has no setting {name!r}")
-        return getattr(object.__getattribute__(self, _GROUP_OF[name]), name)
+        return getattr(object.__getattribute__(self, GROUP_OF[name]), name)
 
     @property
     def lane_capacity(self) -> int:

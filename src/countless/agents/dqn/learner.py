@@ -46,8 +46,9 @@ class NonFiniteError(CountlessError):
 
 @dataclass(frozen=True)
 class NetworkOutput:
-    """What the network says of one observation and action."""
+    """What the network says of one observation, and of the action taken there."""
 
+    action: int
     q: Floats  # (A,)
     prediction: Floats | None  # the next frame
 
@@ -212,13 +213,16 @@ class Learner:
         return float(self.target.values(self.device.observations(observations)).amax())
 
     @torch.inference_mode()
-    def output(self, observation: NDArray[Any], action: int) -> NetworkOutput:
-        """Values of one observation, and the predicted next frame after an action."""
+    def output(self, observation: NDArray[Any], action: int | None = None) -> NetworkOutput:
+        """Values of one observation, and the predicted next frame after an action: the best one,
+        where none is given."""
         network = self.network
         _, phi = network.features(self.device.observations(observation[None]))  # (1, D)
-        a = torch.tensor([action], device=self.device.torch)
+        q = network.q(phi)
+        a = q.argmax(1) if action is None else torch.tensor([action], device=self.device.torch)
         return NetworkOutput(
-            q=as_numpy(network.q(phi))[0],
+            action=int(a),
+            q=as_numpy(q)[0],
             prediction=as_numpy(network.predict(phi, a))[0]
             if network.decoder is not None and network.predicts != "features"
             else None,

@@ -25,6 +25,7 @@ from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import DONE, FIRST, STEP, Replay, Transitions
 from countless.core.seeding import derived_seed
 from countless.envs.frame_env import FrameEnv
+from countless.envs.places import Coverage, Survey
 
 UPDATES_PER_HEALTH = 500  # from one look at the features to the next
 OBSERVATIONS, BONUSES = 256, 64  # how many are looked at then
@@ -39,6 +40,7 @@ class FinishedEpisode:
     step: int
     frames: int
     warmup: bool
+    coverage: Coverage | None = None  # of games whose places are known
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Trainer:
         self.step = self.frames = self.warm = self.updates = self.episodes = 0
         for actor in self.actors:
             actor.begin()
+        self.survey = None if game.place() is None else Survey(len(games))
 
     @property
     def epsilon(self) -> float:
@@ -168,6 +171,8 @@ class Trainer:
         before = actor.stack.copy()
         flags = STEP | (FIRST if actor.first else 0)
         step = actor.act(action)
+        if self.survey is not None and (place := actor.game.place()) is not None:
+            self.survey.look(lane, place)
         cut = step.truncated and self.config.protocol.time_limit == "truncation"
         over = step.terminated or step.truncated
         if over and not cut:
@@ -189,7 +194,12 @@ class Trainer:
         # An episode that began in the warm-up belongs to it.
         warm = warm or actor.episode.steps > self.step // len(self.actors) + 1
         ended = FinishedEpisode(
-            actor.episode, lane, self.step + (0 if warm else lane + 1), self.frames, warm
+            actor.episode,
+            lane,
+            self.step + (0 if warm else lane + 1),
+            self.frames,
+            warm,
+            None if self.survey is None else self.survey.end(lane),
         )
         actor.begin()
         return ended
@@ -240,12 +250,18 @@ class Trainer:
         states = {name: random.bit_generator.state for name, random in self.random.items()}
         counted = {name: getattr(self, name) for name in names} | {"random": states}
         centre = self.learner.centre
-        return counted | ({"centre": centre.get_state()} if centre.learns else {})
+        if centre.learns:
+            counted["centre"] = centre.get_state()
+        if self.survey is not None:
+            counted["survey"] = self.survey.get_state()
+        return counted
 
     def set_counters(self, kept: dict[str, Any]) -> None:
         for name in ("step", "frames", "warm", "updates", "episodes"):
             setattr(self, name, int(kept[name]))
         if self.learner.centre.learns:
             self.learner.centre.set_state(kept["centre"])
+        if self.survey is not None and "survey" in kept:  # older checkpoints have none
+            self.survey.set_state(kept["survey"])
         for name, random in self.random.items():
             random.bit_generator.state = kept["random"][name]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ Image = NDArray[np.uint8]
 SIDE = 336  # of the two pictures, in pixels
 CURVE = 120  # height of a curve
 GAP, MARGIN = 12, 28
+DARK = 30  # grey level below which a prediction shows nothing
 WINDOW = 300  # steps that a curve shows
 INK, PAPER, GREY = (40, 40, 40), (250, 250, 250), (150, 150, 150)  # blue, green, red
 COLOURS = {"value": (170, 90, 20), "bonus": (30, 90, 200)}
@@ -45,11 +47,10 @@ def play(trainer: Trainer, epsilon: float, steps: int, seed: int) -> Iterator[Sc
     random = np.random.default_rng(seed)
     actor.begin()
     for i in range(steps):
-        action = int(learner.greedy(actor.stack[None])[0])
-        if random.random() < epsilon:
-            action = int(random.integers(trainer.spec.actions))
+        explores = random.random() < epsilon
+        action = int(random.integers(trainer.spec.actions)) if explores else None
         output, bonus = learner.output(actor.stack, action), trainer.bonus_at(actor.stack)
-        step = actor.act(action)
+        step = actor.act(output.action)
         prediction = None if output.prediction is None else _levels(output.prediction, trainer)
         value, score = float(output.q.max()), actor.episode.score
         yield Scene(_screen(actor, trainer), prediction, value, bonus, score, i + 1)
@@ -83,31 +84,42 @@ def write_video(
     steps: int,
     reporter: Reporter = SILENT,
 ) -> int:
-    """Write an MP4 of scenes; how many there were."""
+    """Write an MP4 of scenes, in H.264, which browsers play; how many there were."""
+    import av
+
     values: list[float] = []
     bonuses: list[float] = []
-    with ExitStack() as stack, reporter.task(f"drawing {path.name}", steps) as task:
-        writer: cv2.VideoWriter | None = None
-        for scene in scenes:
-            values.append(scene.value)
-            if scene.bonus is not None:
-                bonuses.append(scene.bonus)
-            picture = draw(scene, values, bonuses, title)
-            if writer is None:
-                writer = _open(path, picture, frames_per_second)
-                stack.callback(writer.release)  # stopped on the way, the video so far is whole
-            writer.write(picture)
-            task.advance(1)
+    rate = Fraction(frames_per_second).limit_denominator(1000)
+    with _opened(path) as container, reporter.task(f"drawing {path.name}", steps) as task:
+        stream = container.add_stream(
+            "libx264", rate=rate, options={"preset": "veryfast", "crf": "23"}
+        )
+        stream.pix_fmt = "yuv420p"
+        try:
+            for scene in scenes:
+                values.append(scene.value)
+                if scene.bonus is not None:
+                    bonuses.append(scene.bonus)
+                picture = draw(scene, values, bonuses, title)
+                if len(values) == 1:
+                    stream.height, stream.width = picture.shape[:2]
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
+                task.advance(1)
+        finally:  # stopped on the way, the video so far is whole
+            if values:
+                container.mux(stream.encode())
     return len(values)
 
 
-def _open(path: Path, picture: Image, frames_per_second: float) -> cv2.VideoWriter:
-    size = (picture.shape[1], picture.shape[0])
-    coding = cv2.VideoWriter.fourcc(*"mp4v")
-    writer = cv2.VideoWriter(str(path), coding, frames_per_second, size)
-    if not writer.isOpened():
-        raise CountlessError(f"cannot write a video to {path}")
-    return writer
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    import av
+
+    try:
+        with av.open(str(path), "w") as container:
+            yield container
+    except (av.FFmpegError, OSError) as error:
+        raise CountlessError(f"cannot write a video to {path}: {error}") from None
 
 
 def draw(scene: Scene, values: list[float], bonuses: list[float], title: str) -> Image:
@@ -123,7 +135,8 @@ def draw(scene: Scene, values: list[float], bonuses: list[float], title: str) ->
     pictures = {"game": scene.screen, "predicted next frame": scene.prediction}
     for i, (name, picture) in enumerate(pictures.items()):
         left = GAP + i * (SIDE + GAP)
-        _write(page, name, (left, top - 6), 0.42)
+        dark = name != "game" and picture is not None and picture.max() < DARK
+        _write(page, f"{name} (dark: hardly learned yet)" if dark else name, (left, top - 6), 0.42)
         if picture is None:
             _write(page, "none to be drawn", (left + SIDE // 2 - 60, top + SIDE // 2), 0.45)
         else:

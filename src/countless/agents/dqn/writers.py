@@ -63,6 +63,8 @@ class EpisodeLog:
             "bonus": episode.bonus / episode.steps,
             "sr_norm": episode.sr_norm / episode.steps,
         }
+        if ended.coverage is not None:
+            line |= ended.coverage._asdict()
         self.episodes.append(line)
         try:
             self._file.write(json.dumps(line) + "\n")
@@ -92,6 +94,9 @@ class Events:
             self._add("bonus/mean", episode.bonus / episode.steps, ended.step)
         if episode.sr_norm:
             self._add("bonus/sr_norm", episode.sr_norm / episode.steps, ended.step)
+        if ended.coverage is not None:
+            self._add("exploration/rooms", ended.coverage.rooms, ended.step)
+            self._add("exploration/cells", ended.coverage.cells, ended.step)
 
     def update(self, updates: int, record: StepRecord) -> None:
         """Every hundredth update, or the turn in which it fell; features when they are measured."""

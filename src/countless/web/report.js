@@ -1,0 +1,306 @@
+// The charts of a report: each is drawn from the JSON beside it. Depends on uPlot alone.
+"use strict";
+
+const DASHES = { "-": [], "--": [7, 4], ":": [2, 3] };
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const redraws = [];
+
+const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Black lines would vanish on a dark page.
+const shown = (colour) => (colour === "#000000" && DARK.matches ? "#FFFFFF" : colour);
+
+function short(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  const trim = (x) => String(Number(x.toPrecision(3)));
+  if (size >= 1e6) return trim(value / 1e6) + "M";
+  if (size >= 1e4) return trim(value / 1e3) + "k";
+  return String(Number(value.toPrecision(size >= 1000 ? 4 : 3)));
+}
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function swatch(colour, dash) {
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("width", 24);
+  picture.setAttribute("height", 8);
+  picture.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  const set = { x1: 0, x2: 24, y1: 4, y2: 4, stroke: shown(colour), "stroke-width": 3 };
+  for (const [name, value] of Object.entries(set)) line.setAttribute(name, value);
+  line.setAttribute("stroke-dasharray", DASHES[dash].join(" "));
+  picture.append(line);
+  return picture;
+}
+
+function axes(x, y) {
+  const common = { stroke: ink("--ink"), grid: { stroke: ink("--line"), width: 1 },
+    ticks: { stroke: ink("--line"), width: 1 }, font: "12px system-ui", labelFont: "12px system-ui" };
+  const values = (_, splits) => splits.map((v) => (v === null ? "" : short(v)));
+  return [{ ...common, label: x, values, labelSize: 22, size: 34, space: 60 },
+          { ...common, label: y, values, labelSize: 22, size: 52 }];
+}
+
+// One table of x and columns for uPlot: lines with their own x are joined.
+function joined(lines) {
+  return uPlot.join(lines.map((line) =>
+    [line.x, line.y, ...(line.low ? [line.low, line.high] : [])]));
+}
+
+function fade(colour, alpha) {
+  return colour + Math.round(alpha * 255).toString(16).padStart(2, "0");
+}
+
+function lineChart(place, chart) {
+  const data = joined(chart.series);
+  const hidden = new Set();
+  const legend = element("div", { class: "legend", role: "group", "aria-label": "Lines; press to hide" });
+  let plot = null;
+
+  const columns = [];  // of each series: where its y stands in the table
+  let next = 1;
+  for (const line of chart.series) {
+    columns.push(next);
+    next += line.low ? 3 : 1;
+  }
+
+  function options(width) {
+    const series = [{}];
+    const bands = [];
+    chart.series.forEach((line, i) => {
+      const colour = shown(line.colour);
+      const paths = chart.steps ? uPlot.paths.stepped({ align: chart.steps }) : undefined;
+      const base = { stroke: colour, width: 2, dash: DASHES[line.dash], points: { show: false },
+        spanGaps: true, show: !hidden.has(i), paths };
+      series.push({ ...base, label: line.label });
+      if (line.low) {
+        const edge = { ...base, width: 0, stroke: "transparent" };
+        series.push({ ...edge, label: "low" }, { ...edge, label: "high" });
+        bands.push({ series: [columns[i] + 2, columns[i] + 1], fill: fade(colour, 0.18) });
+      }
+    });
+    return { width, height: Math.max(220, Math.min(320, width * 0.62)), series, bands,
+      axes: axes(chart.x, chart.y), scales: { x: { time: false } },
+      cursor: { drag: { x: true, y: true, uni: 20 }, points: { size: 7 } },
+      hooks: { setCursor: [read] } };
+  }
+
+  function read(u) {
+    const at = u.cursor.idx;
+    chart.series.forEach((_, i) => {
+      const value = legend.children[i].querySelector(".value");
+      let near = at;
+      // Joined lines have gaps: the last known value is the one to show.
+      while (near !== null && near > 0 && (u.data[columns[i]][near] ?? null) === null) near -= 1;
+      value.textContent = near === null || at === null ? "" : short(u.data[columns[i]][near]);
+    });
+    where.textContent = at === null ? "" : `${chart.x}: ${short(u.data[0][at])}`;
+  }
+
+  function draw() {
+    const width = holder.clientWidth;
+    if (!width) return;
+    if (plot) plot.destroy();
+    plot = new uPlot(options(width), data, holder);
+  }
+
+  chart.series.forEach((line, i) => {
+    const button = element("button", { type: "button", "aria-pressed": "true", onclick: () => {
+      hidden.has(i) ? hidden.delete(i) : hidden.add(i);
+      button.setAttribute("aria-pressed", String(!hidden.has(i)));
+      draw();
+    } }, swatch(line.colour, line.dash), element("span", { class: "name" }, line.label),
+    element("span", { class: "value" }));
+    legend.append(button);
+  });
+
+  function zoom(factor, shift = 0) {
+    const { min, max } = plot.scales.x;
+    const [first, last] = [data[0][0], data[0][data[0].length - 1]];
+    const middle = (min + max) / 2 + shift * (max - min);
+    const half = Math.min((max - min) * factor, last - first) / 2;
+    const low = Math.max(first, Math.min(middle - half, last - 2 * half));
+    plot.setScale("x", { min: low, max: low + 2 * half });
+  }
+  const keys = { "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1.7), "0": draw,
+    ArrowLeft: () => zoom(1, -0.2), ArrowRight: () => zoom(1, 0.2) };
+  const last = chart.series.map((line) => `${line.label} ${short(line.y[line.y.length - 1])}`);
+  const holder = element("div", { class: "plot", role: "img", tabindex: "0",
+    "aria-label": `${chart.title}: ${chart.y} against ${chart.x}. At the right end: ${last.join(", ")}. ` +
+      "Keys: plus and minus zoom, arrows move, zero shows all.",
+    onkeydown: (event) => { if (keys[event.key]) { keys[event.key](); event.preventDefault(); } } });
+  const where = element("span", { class: "note" });
+  const tools = element("div", { class: "tools" },
+    element("button", { type: "button", onclick: draw }, "Show all"),
+    element("button", { type: "button", onclick: () => save(chart.title, lineCsv(chart)) }, "Download CSV"),
+    where);
+  place.append(element("h3", {}, chart.title), holder, legend, tools);
+  draw();
+  redraws.push(draw);
+}
+
+function lineCsv(chart) {
+  const rows = [["line", chart.x, chart.y, "low", "high"]];
+  for (const line of chart.series)
+    line.x.forEach((x, i) => rows.push([line.label, x, line.y[i], line.low?.[i], line.high?.[i]]));
+  return rows;
+}
+
+function quantile(sorted, share) {
+  const at = share * (sorted.length - 1);
+  const low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+
+function explorer(place, chart) {
+  const titles = Object.keys(chart.sweeps);
+  const small = element("div", { class: "small" });
+  const count = element("p", { class: "note", role: "status" });
+  const filters = element("div", { class: "filters" });
+  const chooser = element("select", { onchange: () => choose(chooser.value) },
+    ...titles.map((title) => element("option", { value: title }, title)));
+  let sweep = null, picked = [], plots = [];
+
+  function choose(title) {
+    sweep = chart.sweeps[title];
+    picked = sweep.names.map(() => null);
+    filters.replaceChildren();
+    if (titles.length > 1) filters.append(element("label", {}, "Sweep", chooser));
+    sweep.names.forEach((name, k) => {
+      const choice = element("select", { onchange: () => {
+        picked[k] = choice.value === "" ? null : Number(choice.value);
+        draw();
+      } }, element("option", { value: "" }, "all"),
+      ...sweep.levels[k].map((level, i) => element("option", { value: i }, short(level))));
+      filters.append(element("label", {}, name, choice));
+    });
+    filters.append(element("button", { type: "button",
+      onclick: () => save(title, explorerCsv(sweep, chart.y)) }, "Download CSV"));
+    draw();
+  }
+
+  function fits(setting, but) {
+    return picked.every((level, k) => k === but || level === null || sweep.settings[k][setting] === level);
+  }
+
+  // Of each level of a parameter: the quartiles, the median, the best, and the published setting.
+  function columns(k, every) {
+    const data = [[...sweep.levels[k].keys()], [], [], [], [], []];
+    sweep.levels[k].forEach((_, i) => {
+      const here = every.filter((setting) => sweep.settings[k][setting] === i && fits(setting, k))
+        .map((setting) => sweep.means[setting]).sort((a, b) => a - b);
+      const values = here.length ? [quantile(here, 0.25), quantile(here, 0.75), quantile(here, 0.5),
+        here[here.length - 1]] : [null, null, null, null];
+      values.forEach((value, column) => data[column + 1].push(value));
+      const marked = sweep.marked !== null && sweep.settings[k][sweep.marked] === i;
+      data[5].push(marked ? sweep.means[sweep.marked] : null);
+    });
+    return data;
+  }
+
+  function draw() {
+    plots.forEach((plot) => plot.destroy());
+    const every = [...sweep.means.keys()];
+    const kept = every.filter((setting) => fits(setting, -1));
+    count.textContent = `${kept.length} of ${every.length} settings; the best mean is ` +
+      short(Math.max(...kept.map((setting) => sweep.means[setting])));
+    const top = Math.max(...sweep.means) * 1.05;
+    const tables = sweep.names.map((_, k) => columns(k, every));
+    // All places first: only then is it known how wide each is.
+    const holders = sweep.names.map((name, k) => element("div", { class: "plot", role: "img",
+      "aria-label": `${chart.y} against ${name}; the best is ` + sweep.levels[k].map((level, i) =>
+        `${short(tables[k][4][i])} at ${short(level)}`).join(", ") }));
+    small.replaceChildren(...holders);
+    const none = { width: 0, stroke: "transparent", points: { show: false } };
+    const blue = "#0072B2", orange = "#D55E00";
+    plots = sweep.names.map((name, k) => {
+      const levels = sweep.levels[k];
+      const each = Math.ceil(levels.length / 6);
+      const ticks = [...levels.keys()].filter((i) => i % each === 0);
+      const [x, y] = axes(name, chart.y);
+      return new uPlot({ width: holders[k].clientWidth, height: 210, legend: { show: false },
+        cursor: { show: false },
+        scales: { x: { time: false, range: [-0.3, levels.length - 0.7] }, y: { range: [0, top] } },
+        axes: [{ ...x, splits: () => ticks, values: () => ticks.map((i) => short(levels[i])), space: 10 },
+               { ...y, size: 46, labelSize: 18 }],
+        bands: [{ series: [2, 1], fill: fade(blue, 0.2) }],
+        series: [{}, none, none,
+          { stroke: ink("--soft"), width: 1, points: { show: false } },
+          { stroke: blue, width: 2.5, points: { show: levels.length < 20, size: 5, fill: blue } },
+          { stroke: orange, width: 0, points: { show: true, size: 10, fill: orange } }],
+      }, tables[k], holders[k]);
+    });
+  }
+
+  place.append(element("h3", {}, chart.title), filters, count, small);
+  choose(titles[0]);
+  redraws.push(draw);
+}
+
+function explorerCsv(sweep, y) {
+  const rows = [[...sweep.names, y, "published"]];
+  sweep.means.forEach((mean, setting) => rows.push([
+    ...sweep.names.map((_, k) => sweep.levels[k][sweep.settings[k][setting]]), mean,
+    setting === sweep.marked ? "yes" : ""]));
+  return rows;
+}
+
+function save(title, rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const csv = rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  const link = element("a", { download: title.replace(/[^\p{L}\p{N}]+/gu, "-") + ".csv",
+    href: URL.createObjectURL(new Blob([csv], { type: "text/csv" })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+async function copy(button) {
+  const text = button.dataset.copy;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // pages opened from disk may not have a clipboard
+    const field = element("textarea", {}, text);
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  const before = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = before; }, 1500);
+}
+
+function start() {
+  const draw = { lines: lineChart, explorer };
+  // Charts far below are drawn when they come near: a long report opens at once.
+  const watcher = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      watcher.unobserve(entry.target);
+      const place = entry.target;
+      const chart = JSON.parse(place.querySelector("script").textContent);
+      draw[chart.kind](place, chart);
+      place.dataset.drawn = "yes";
+    }
+  }, { rootMargin: "600px" });
+  document.querySelectorAll(".chart").forEach((place) => watcher.observe(place));
+  document.querySelectorAll("button[data-copy]").forEach((button) =>
+    button.addEventListener("click", () => copy(button)));
+  let waiting = null;
+  const again = () => { clearTimeout(waiting); waiting = setTimeout(() => redraws.forEach((redraw) => redraw()), 150); };
+  addEventListener("resize", again);
+  DARK.addEventListener("change", again);
+}
+
+start();

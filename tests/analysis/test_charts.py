@@ -1,0 +1,72 @@
+"""Charts as data: what a page gets is what was computed, in fewer digits."""
+
+import numpy as np
+import pytest
+
+from countless.analysis.charts import (
+    Chart,
+    Series,
+    Sweep,
+    curve_chart,
+    distribution_chart,
+    line_styles,
+    profile_chart,
+)
+from countless.analysis.curves import PALETTE
+from countless.runs.groups import Curve
+
+
+def test_a_curve_is_its_mean_and_band():
+    y = np.array([[1.0, 2.0, np.nan], [3.0, 2.0, np.nan]])
+    chart = curve_chart("t", {"a": ("sarsa", Curve(np.array([10.0, 20.0, 30.0]), y, "steps"))})
+    (series,) = chart.to_json()["series"]
+    half = 1.96 * np.std([1.0, 3.0], ddof=1) / np.sqrt(2)
+    assert series["x"] == [10, 20]  # what no run reached is not drawn
+    assert series["y"] == [2, 2]
+    assert series["low"] == pytest.approx([2 - half, 2], rel=1e-4)
+    assert (chart.x, chart.y) == ("steps", "reward so far")
+
+
+def test_a_single_run_has_no_band():
+    chart = curve_chart("t", {"a": ("dqn", Curve(np.array([1.0]), np.array([[4.0]]), "frames"))})
+    assert "low" not in chart.to_json()["series"][0]
+
+
+def test_a_distribution_is_the_share_of_runs_that_reach_a_return():
+    returns = {"a": np.array([1.0, 2.0, 2.0, 5.0]), "none": np.array([np.nan])}
+    (series,) = distribution_chart("t", returns).series
+    for level, share in zip(series.x, series.y, strict=True):
+        assert share == 100.0 * np.mean(returns["a"] >= level)
+    assert (series.y[0], series.y[-1]) == (100.0, 25.0)
+
+
+def test_a_profile_weighs_tasks_alike():
+    scores = {"a": [np.array([1.0, 1.0, 1.0]), np.array([0.0])]}
+    (series,) = profile_chart("t", scores, "success (%)").series
+    assert (series.y[0], series.y[1], series.y[-1]) == (100.0, 50.0, 50.0)
+
+
+def test_few_lines_have_colours_of_their_own_and_no_dashes():
+    few = line_styles({f"agent {i}": f"agent {i}" for i in range(len(PALETTE))})
+    assert {colour for colour, _ in few.values()} == set(PALETTE)
+    assert {dash for _, dash in few.values()} == {"-"}
+    many = line_styles({f"agent {i}": f"agent {i}" for i in range(len(PALETTE) + 1)})
+    assert len(set(many.values())) == len(many)
+
+
+def test_settings_are_told_by_the_place_of_their_value():
+    sweep = Sweep({"alpha": [0.5, 0.1, 0.5]}, [1.0, 2.0, float("nan")], marked=1).to_json()
+    assert sweep["levels"] == [[0.1, 0.5]]
+    assert sweep["settings"] == [[1, 0, 1]]
+    assert sweep["means"] == [1, 2, None]
+    assert sweep["marked"] == 1
+
+
+def test_a_chart_says_what_its_axes_are():
+    chart = Chart("title", "steps", "reward", (Series("a", [1], [2]),), steps=-1).to_json()
+    assert (chart["kind"], chart["x"], chart["y"], chart["steps"]) == (
+        "lines",
+        "steps",
+        "reward",
+        -1,
+    )

@@ -1,0 +1,42 @@
+"""A real browser, and what is asked of every page in it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+AXE = Path(__file__).parent.parent / "data" / "axe-core" / "axe.min.js"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+# Rules of WCAG 2.1, levels A and AA.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+
+
+def launch():
+    """A browser, or a skipped test that says what is missing."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no chromium; `make browser` installs it where apt can")
+    playwright = pytest.importorskip("playwright.sync_api")
+    manager = playwright.sync_playwright().start()
+    return manager, manager.chromium.launch(executable_path=chromium, args=FLAGS)
+
+
+def open_page(browser, address, size=DESKTOP, scheme="light"):
+    """A page and the list of its errors, which grows while it is used."""
+    page = browser.new_page(viewport=size, color_scheme=scheme)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.goto(address)
+    return page, errors
+
+
+def violations(page):
+    """What axe-core finds: rule, and the first element that breaks it."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate(
+        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}}).then(r => r.violations)",
+        RULES,
+    )
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found]

@@ -1,0 +1,161 @@
+"""The report in a real browser: drawn, read, zoomed, filtered, on a phone, in the dark."""
+
+import json
+
+import pytest
+
+from countless.cli.main import main
+from web.browser import PHONE, launch, open_page, violations
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A page with an experiment, tabular and deep runs, and a sweep."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "grid.toml").write_text("alpha = [0.1, 0.3, 0.5]\nepsilon = [0.01, 0.1]\n")
+    store = str(folder / "store")
+    for command in (
+        ["reproduce", "table1", "--runs", "30"],
+        ["run", "sarsa-sr", "riverswim", "--runs", "25", "--steps", "400"],
+        ["run", "sarsa", "riverswim", "--runs", "25", "--steps", "400"],
+        ["sweep", "sarsa", "chain-5", "--grid", str(folder / "grid.toml"), "--runs", "5"],
+        ["run", "dqn", "deepsea-6", "--scale", "smoke", "--frames", "120", "--seeds", "0", "1"],
+    ):
+        assert main([*command, "-o", store]) == 0
+    assert main(["report", store, "-o", str(folder)]) == 0
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    manager, browser = launch()
+    yield browser
+    browser.close()
+    manager.stop()
+
+
+def drawn(page):
+    """Scroll through the page until every chart is drawn."""
+    for section in page.query_selector_all("section"):
+        section.scroll_into_view_if_needed()
+        page.wait_for_timeout(60)
+    page.wait_for_function(
+        "document.querySelectorAll('.chart:not([data-drawn])').length === 0", timeout=10_000
+    )
+    return page.locator(".chart canvas").count()
+
+
+def test_it_opens_from_disk_and_says_first_what_came_out(browser, report):
+    page, errors = open_page(browser, report.as_uri())
+    assert page.locator("#scoreboard").bounding_box()["y"] < 900  # on the first screen
+    assert "4 of 4 to the last digit" in page.locator(".score").inner_text()
+    charts = page.locator(".chart").count()
+    assert charts >= 6
+    assert drawn(page) == charts + 1  # the sweep has two parameters
+    assert errors == []
+    assert report.stat().st_size < 5_000_000
+    page.close()
+
+
+def test_lines_are_read_hidden_zoomed_and_downloaded(browser, report, tmp_path):
+    page, errors = open_page(browser, report.as_uri())
+    drawn(page)
+    chart = page.locator("#runs-riverswim-curves .chart").first
+    chart.scroll_into_view_if_needed()
+    over = chart.locator(".u-over")
+    box = over.bounding_box()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"])
+    values = chart.locator(".legend .value").all_inner_texts()
+    assert len(values) == 2
+    assert all(values)
+    # Hide a line by keyboard.
+    button = chart.locator(".legend button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    # Zoom: by dragging, and back; by keys.
+    plot = chart.locator(".plot")
+    before = plot.screenshot()
+    box = chart.locator(".u-over").bounding_box()
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    page.mouse.up()
+    page.mouse.move(0, 0)
+    assert plot.screenshot() != before
+    chart.get_by_text("Show all").click()
+    plot.focus()
+    page.keyboard.press("+")
+    with page.expect_download() as download:
+        chart.get_by_text("Download CSV").click()
+    download.value.save_as(tmp_path / "data.csv")
+    lines = (tmp_path / "data.csv").read_text().splitlines()
+    assert lines[0] == "line,steps,reward so far,low,high"
+    assert {line.split(",")[0] for line in lines[1:]} == {"sarsa", "sarsa-sr"}
+    assert errors == []
+    page.close()
+
+
+def test_a_sweep_is_filtered(browser, report):
+    page, errors = open_page(browser, report.as_uri())
+    drawn(page)
+    chart = page.locator("#runs-chain-5-settings .chart")
+    assert chart.locator("canvas").count() == 2  # one for each parameter
+    assert "6 of 6 settings" in chart.locator("[role=status]").inner_text()
+    chart.locator("label:has-text('alpha') select").select_option(label="0.3")
+    assert "2 of 6 settings" in chart.locator("[role=status]").inner_text()
+    assert errors == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_inaccessible(browser, report, scheme):
+    page, errors = open_page(browser, report.as_uri(), scheme=scheme)
+    drawn(page)
+    assert violations(page) == []
+    assert errors == []
+    page.close()
+
+
+def test_dark_and_light_are_two_pages(browser, report):
+    colours = []
+    for scheme in ("light", "dark"):
+        page, _ = open_page(browser, report.as_uri(), scheme=scheme)
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        page.close()
+    assert colours == ["rgb(255, 255, 255)", "rgb(20, 23, 27)"]
+
+
+def test_on_a_phone_nothing_is_cut_off(browser, report):
+    page, errors = open_page(browser, report.as_uri(), PHONE)
+    drawn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+    )
+    assert wide == 0
+    assert errors == []
+    page.close()
+
+
+def test_the_command_is_copied(browser, report):
+    page, _ = open_page(browser, report.as_uri())
+    button = page.locator("#table1 button[data-copy]")
+    assert button.get_attribute("data-copy") == "countless reproduce table1 --runs 30 --seed 0"
+    button.click()
+    page.wait_for_function(
+        "document.querySelector('#table1 button[data-copy]').textContent === 'Copied'"
+    )
+    page.close()
+
+
+def test_data_cannot_break_out_of_the_page(tmp_path):
+    from countless.analysis.charts import Chart, Panels, Series
+    from countless.analysis.html import panels_html
+
+    bad = "</script><script>alert(1)</script>"
+    html = panels_html(Panels("x", bad, (Chart(bad, "x", "y", (Series(bad, [1], [2]),)),)))
+    assert "<script>alert" not in html
+    start = html.index('json">') + 6
+    content = json.loads(html[start : html.index("</script>", start)])
+    assert content["series"][0]["label"] == bad
