@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from countless.cli.output import print_json, print_table, print_text
 from countless.core.durable import DAMAGED, UNVERIFIED, WHOLE
 from countless.core.errors import CountlessError
 from countless.runs.described import read_reached
-from countless.runs.store import STATES, StoredJob, stored_jobs
+from countless.runs.store import FINISHED, STATES, StoredJob, stored_jobs
 from countless.runs.verify import verify
 
 
@@ -31,11 +32,18 @@ def command(arguments: argparse.Namespace) -> None:
     if not jobs:
         print_text(f"{folder} holds no jobs; `countless run AGENT ENV --out {folder}` makes one")
         return
-    columns = ("job", "state", "seed", "done", "of", "unit", "mean return")
-    names = ("folder", "state", "seed", "done", "of", "unit", "mean_return")
-    rows = tuple(tuple(job[name] for name in names) for job in jobs)
+    columns = ("job", "state", "done", "return")
+    rows = tuple((job["folder"], job["state"], _done(job), job["mean_return"]) for job in jobs)
     note = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
     print_table(Table(f"Jobs in {folder}", columns, rows, labels=2, note=note))
+
+
+def _done(job: Mapping[str, Any]) -> str:
+    """How far a job is: all of it, or a share."""
+    done, of, unit = job["done"], job["of"], job["unit"]
+    if done is None or not of or job["state"] == FINISHED:
+        return f"{done or 0:,} {unit}"
+    return f"{done / of:.0%} of {of:,} {unit}"
 
 
 def _verify(folder: Path, as_json: bool) -> None:
