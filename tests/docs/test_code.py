@@ -18,9 +18,11 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The same code with less to do: these sizes show the result that the page tells, and take minutes.
 SMALLER = {
-    "learn(100_000": "learn(4_096",
-    "learn(20_000": "learn(4_096",
-    "learn(10_000": "learn(4_096",
+    "n_envs=8": "n_envs=1",  # PPO takes at least 2,048 steps in each
+    "learn(100_000": "learn(100",
+    "learn(20_000": "learn(100",
+    "learn(10_000": "learn(100",
+    "learn(4_096": "learn(100",
     "runs=1000": "runs=50",
     "frames=20_000": "frames=200",
     "frames=3_000": "frames=300",
