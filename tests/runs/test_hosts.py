@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from countless.core.errors import BadInput
-from countless.runs import hosts, workers
+from countless.runs import hosts, messages
 from countless.runs.engine import LocalEngine
 from countless.runs.groups import groups_of
 from countless.runs.hosts import HostConfig, HostJob, make_env
@@ -53,8 +53,8 @@ def test_in_a_worker_it_has_the_same_bits(tmp_path):
 
 
 def test_what_a_worker_is_told(tmp_path):
-    line = json.dumps(workers.describe(job(bonus="rnd"), Store(tmp_path, "a test")))
-    same, store = workers.read(line)
+    message = json.dumps(messages.describe(job(bonus="rnd"), Store(tmp_path, "a test")))
+    same, store = messages.read(json.loads(message))
     assert same == job(bonus="rnd")
     assert job_id(same) == job_id(job(bonus="rnd"))
     assert store.folder == tmp_path

@@ -5,9 +5,9 @@ import pytest
 
 from countless.runs.dqn import make_job
 from countless.runs.job import job_id
+from countless.runs.messages import describe, read
 from countless.runs.solved import Solved, SolvedWatch, first, read_solved
 from countless.runs.store import Store
-from countless.runs.workers import describe, read
 from small_runs import TINY, checkpoint_bytes, execute
 
 EASY = Solved(least=-1.0, share=0.9, window=4, overall=0.0)  # every episode succeeds
@@ -97,7 +97,7 @@ def test_a_worker_is_told(tmp_path):
     import json
 
     for until in (None, EASY):
-        told, _ = read(json.dumps(describe(job(60, until), Store(tmp_path, ""))))
+        told, _ = read(json.loads(json.dumps(describe(job(60, until), Store(tmp_path, "")))))
         assert told.until == until
 
 
