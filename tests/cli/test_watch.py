@@ -1,4 +1,4 @@
-"""countless watch: a run's folder in, a video out."""
+"""countless watch: a run's folder in, a video and a page out."""
 
 import json
 
@@ -17,7 +17,9 @@ def run(tmp_path_factory):
 def test_a_video_of_a_run(run, capsys):
     assert main(["watch", str(run), "--steps", "12", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == {"video": str(run / "watch.mp4"), "steps": 12}
+    pages = {"video": str(run / "watch.mp4"), "page": str(run / "watch.html")}
+    assert told == pages | {"steps": 12}
+    assert "<title>Watch dqn-mmc-sr in deepsea-5" in (run / "watch.html").read_text("utf-8")
     assert cv2.VideoCapture(told["video"]).get(cv2.CAP_PROP_FRAME_COUNT) == 12
 
 
@@ -26,8 +28,11 @@ def test_a_video_of_a_run(run, capsys):
     [
         (["--steps", "0"], "--steps must be at least 1"),
         (["--epsilon", "2"], "--epsilon lie in [0, 1]"),
-        (["-o", "video.avi"], "the video is an MP4: name it video.mp4"),
-        (["-o", "no-such-folder/video.mp4"], "there is no folder no-such-folder for the video"),
+        (
+            ["-o", "video.avi"],
+            "video.avi is neither a video nor a page: name it video.mp4 or video.html",
+        ),
+        (["-o", "no-such-folder/video.mp4"], "there is no folder no-such-folder for it"),
     ],
 )
 def test_bad_input(run, capsys, options, message):

@@ -1,35 +1,22 @@
 """The page in a real browser: opened, turned, drawn on, resized, read by a machine.
 
-Without Playwright or Debian's chromium these tests are skipped, and say so.
+Without Playwright or chromium these tests are skipped, and say so.
 """
-
-import shutil
-from pathlib import Path
 
 import pytest
 
 from countless.envs.mdp_file import read_mdp
+from web.browser import DESKTOP, PHONE, launch, violations
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the page is tested with Playwright: pip install playwright"
-)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip(
-        "the page is tested in chromium, which is not here (apt-get install chromium)",
-        allow_module_level=True,
-    )
-
-AXE = Path(__file__).resolve().parents[1] / "data" / "axe-core" / "axe.min.js"
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+playwright = pytest.importorskip("playwright.sync_api")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    manager, browser = launch()
+    yield browser
+    browser.close()
+    manager.stop()
 
 
 @pytest.fixture
@@ -65,12 +52,6 @@ def wait_for_runs(page):
 
 def means(page):
     return page.locator("#returns tbody tr td:nth-child(2)").all_text_contents()
-
-
-def violations(page):
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
-    return [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found]
 
 
 def test_the_first_screen_says_what_it_is_and_shows_it(visit):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from countless.cli.main import main
-from web.browser import PHONE, launch, open_page, violations
+from web.browser import PHONE, open_page, violations
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,6 @@ def report(tmp_path_factory):
         assert main([*command, "-o", store]) == 0
     assert main(["report", store, "-o", str(folder)]) == 0
     return folder / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    manager, browser = launch()
-    yield browser
-    browser.close()
-    manager.stop()
 
 
 def drawn(page):

@@ -16,10 +16,13 @@ STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "report.js")
 
 
-def page(title: str, lead: str, head: Sequence[str], body: Sequence[str]) -> str:
-    """A whole page: a heading, what it is in a sentence, what to see first, and the rest."""
+def page(title: str, lead: str, head: Sequence[str], body: Sequence[str], *more: str) -> str:
+    """A whole page: a heading, what it is in a sentence, what to see first, and the rest.
+
+    `more` are scripts beside those that draw charts.
+    """
     styles = "\n".join(_asset(name) for name in STYLES)
-    scripts = "\n".join(f"<script>{_asset(name)}</script>" for name in SCRIPTS)
+    scripts = "\n".join(f"<script>{_asset(name)}</script>" for name in (*SCRIPTS, *more))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -91,8 +94,7 @@ def figure_html(stem: Path, caption: str) -> str:
 def panels_html(panels: Panels) -> str:
     """Charts that the page draws itself, each from the data beside it."""
     places = "".join(
-        f'<div class="chart"><script type="application/json">{_json(chart.to_json())}</script></div>'
-        for chart in panels.charts
+        f'<div class="chart">{data_html(chart.to_json())}</div>' for chart in panels.charts
     )
     has_lines = any(isinstance(chart, Chart) for chart in panels.charts)
     how = " Point at a line to read it, drag to zoom." if has_lines else ""
@@ -103,9 +105,11 @@ def panels_html(panels: Panels) -> str:
     )
 
 
-def _json(content: object) -> str:
-    """JSON that cannot end the element that holds it."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+def data_html(content: object, name: str = "") -> str:
+    """Data for a script of the page, as JSON that cannot end the element that holds it."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    identity = f' id="{escape(name, quote=True)}"' if name else ""
+    return f'<script type="application/json"{identity}>{text}</script>'
 
 
 def provenance_html(commands: Sequence[str], items: Mapping[str, str]) -> str:

@@ -262,7 +262,7 @@ def _add_report(commands: _Commands) -> None:
 def _add_watch(commands: _Commands) -> None:
     parser = commands.add(
         "watch",
-        "a video of a deep run: game, prediction, value, bonus",
+        "a deep run at play, as a video and as a page with a slider",
         epilog="  countless watch results/dqn-mmc-sr-MontezumaRevenge-seed-0-...",
     )
     parser.add_argument("run", metavar="RUN", help="the run's folder")
@@ -273,7 +273,13 @@ def _add_watch(commands: _Commands) -> None:
         "--epsilon", type=float, default=0.01, help="probability of a random action (default: 0.01)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
-    add_out(parser, None, "the video (default: watch.mp4 in the run's folder)", "FILE.mp4")
+    add_out(
+        parser,
+        None,
+        "only this one: .mp4 is the video, .html the page (default: watch.mp4 and watch.html in the "
+        "run's folder)",
+        "FILE",
+    )
 
 
 def _add_lab(commands: _Commands) -> None:

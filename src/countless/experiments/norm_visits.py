@@ -166,7 +166,8 @@ def _learn(trainer: Trainer, visits: Visits, frames: int, execution: Execution) 
 def _look(trainer: Trainer, visits: Visits, frames: NDArray[Any]) -> Moment:
     """The target network's norms, from which the bonus is made."""
     inverse = trainer.learner.sr_bonuses(frames[:, None]).astype(np.float64)
-    added = np.array([trainer.config.rewards.added(float(value)) for value in inverse])
+    added = trainer.bonuses_at(frames[:, None])
+    assert added is not None
     return Moment(trainer.step, visits.counts.copy(), 1.0 / inverse, added)
 
 

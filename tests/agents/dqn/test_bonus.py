@@ -174,7 +174,7 @@ def test_every_bonus_is_met_through_the_same_few_calls(agent):
     shown = bonus.compute(np.stack([actor.stack] * 3))
     if trainer.config.rewards.bonus == "off":
         assert (known, shown, bonus.get_state()) == ([], None, {})
-        assert trainer.bonus_at(actor.stack) is None
+        assert trainer.bonuses_at(actor.stack[None]) is None
         return
     (one,) = known
     assert (one.lane, one.slot) == (0, 0)
@@ -182,7 +182,7 @@ def test_every_bonus_is_met_through_the_same_few_calls(agent):
     assert one.value >= 0.0
     assert (one.sr_norm > 0.0) == (trainer.config.rewards.bonus == "sr")
     assert shown.shape == (3,)
-    assert trainer.bonus_at(actor.stack) == pytest.approx(
+    assert trainer.bonuses_at(actor.stack[None]) == pytest.approx(
         min(trainer.config.beta * float(shown[0]), trainer.config.bonus_limit)
     )
     state = {name: value.copy() for name, value in bonus.get_state().items()}

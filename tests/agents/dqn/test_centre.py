@@ -162,7 +162,7 @@ def test_a_run_has_the_differences_of_its_norms():
         assert replay.intrinsic[0, slot] == pytest.approx(expected, abs=1e-5)
         compared += expected > 0.0
     assert compared > 5
-    assert trainer.bonus_at(trainer.actors[0].stack) is None
+    assert trainer.bonuses_at(trainer.actors[0].stack[None]) is None
     assert trainer.feature_health().bonus_cv is None
 
 

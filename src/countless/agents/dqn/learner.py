@@ -45,15 +45,6 @@ class NonFiniteError(CountlessError):
 
 
 @dataclass(frozen=True)
-class NetworkOutput:
-    """What the network says of one observation, and of the action taken there."""
-
-    action: int
-    q: Floats  # (A,)
-    prediction: Floats | None  # the next frame
-
-
-@dataclass(frozen=True)
 class _Unchecked:
     """An update whose loss and gradient were not looked at yet."""
 
@@ -213,20 +204,20 @@ class Learner:
         return float(self.target.values(self.device.observations(observations)).amax())
 
     @torch.inference_mode()
-    def output(self, observation: NDArray[Any], action: int | None = None) -> NetworkOutput:
-        """Values of one observation, and the predicted next frame after an action: the best one,
-        where none is given."""
+    def values(self, observation: NDArray[Any]) -> Floats:
+        """q (A,) of one observation."""
+        q: Floats = as_numpy(self.network.values(self.device.observations(observation[None])))[0]
+        return q
+
+    @torch.inference_mode()
+    def predictions(self, observations: NDArray[Any], actions: NDArray[Any]) -> Floats | None:
+        """The next frames (B, ...) after actions (B,); None where no frame is predicted."""
         network = self.network
-        _, phi = network.features(self.device.observations(observation[None]))  # (1, D)
-        q = network.q(phi)
-        a = q.argmax(1) if action is None else torch.tensor([action], device=self.device.torch)
-        return NetworkOutput(
-            action=int(a),
-            q=as_numpy(q)[0],
-            prediction=as_numpy(network.predict(phi, a))[0]
-            if network.decoder is not None and network.predicts != "features"
-            else None,
-        )
+        if network.decoder is None or network.predicts == "features":
+            return None
+        _, phi = network.features(self.device.observations(observations))
+        chosen = torch.from_numpy(actions).to(self.device.torch)
+        return as_numpy(network.predict(phi, chosen))
 
     def rewards(self, extrinsic: Floats, intrinsic: Floats) -> Floats:
         """What the values learn, from both rewards."""

@@ -131,10 +131,12 @@ class Trainer:
             self.step, self.frames, self.warm, epsilon, tuple(finished), losses, features, collapsed
         )
 
-    def bonus_at(self, observation: NDArray[Any]) -> float | None:
-        """What the bonus adds at an observation as things stand; None without one."""
-        values = self.bonus.compute(observation[None])
-        return None if values is None else self.config.rewards.added(float(values[0]))
+    def bonuses_at(self, observations: NDArray[Any]) -> NDArray[np.float64] | None:
+        """What the bonus adds at observations (B, history, ...) as things stand; None without one."""
+        values = self.bonus.compute(observations)
+        if values is None:
+            return None
+        return np.array([self.config.rewards.added(float(value)) for value in values])
 
     def feature_health(self) -> FeatureHealth | None:
         """The features of observations drawn from the replay; None before there are any.
@@ -148,13 +150,9 @@ class Trainer:
             return None
         random = np.random.default_rng((self._health_seed, self.updates))
         observations = self.replay.sample(OBSERVATIONS, random).s_tm1
-        values = self.bonus.compute(observations[:BONUSES])
-        rewards = self.config.rewards
-        added = None if values is None else [rewards.added(float(value)) for value in values]
+        added = self.bonuses_at(observations[:BONUSES])
         phi = self.learner.features(observations)
-        if not np.isfinite(phi).all():
-            return None
-        return measure_features(phi, None if added is None else np.array(added))
+        return measure_features(phi, added) if np.isfinite(phi).all() else None
 
     def _choose(self, epsilon: float) -> NDArray[np.int64]:
         """Epsilon-greedy; the network is asked only where it decides."""
