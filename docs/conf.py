@@ -16,4 +16,6 @@ autodoc_member_order = "bysource"
 
 html_theme = "furo"
 html_title = "Countless"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {"navigation_with_keys": True}
