@@ -40,7 +40,7 @@ def tiny(monkeypatch):
 
 
 def test_the_ablations_run_once_and_are_shown(tiny, monkeypatch, tmp_path, capsys):
-    argv = ["reproduce", "ablations", "-o", str(tmp_path), "--json"]
+    argv = ["reproduce", "ablations", "--scale", "smoke", "-o", str(tmp_path), "--json"]
     assert main(argv) == 0
     section = json.loads(capsys.readouterr().out)["sections"][0]
     (table,) = section["tables"]
@@ -64,8 +64,11 @@ def test_the_ablations_run_once_and_are_shown(tiny, monkeypatch, tmp_path, capsy
 
 
 def test_only_the_games_that_were_asked_for_are_shown(tiny, tmp_path, capsys):
-    assert main(["reproduce", "table4", "-o", str(tmp_path), "--games", "venture", "--json"]) == 0
-    section = json.loads(capsys.readouterr().out)["sections"][0]
+    argv = ["reproduce", "table4", "--scale", "smoke", "-o", str(tmp_path), "--games", "venture"]
+    assert main([*argv, "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("table4 at --scale smoke: 2 jobs of 2 to do\n")
+    section = json.loads(said.out)["sections"][0]
     assert [table["title"] for table in section["tables"]] == ["Venture"]
     assert section["made"]["command"] == (
         "countless reproduce table4 --scale smoke --games Venture --seeds 0"

@@ -228,11 +228,14 @@ def _add_reproduce(commands: _Commands) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
     parser.add_argument("--runs", type=int, help="fresh runs of each entry (default: 10,000)")
     parser.add_argument("--seed", type=int, help="seed of the fresh runs (default: 0)")
-    deep = parser.add_argument_group("table3, table4, ablations, deepsea")
+    deep = parser.add_argument_group(
+        "deep experiments (table3, table4, ablations, deepsea, figure2-deep, minigrid, montezuma)"
+    )
     deep.add_argument(
         "--scale",
         metavar="smoke|laptop|paper",
-        help="how much of the frames, sizes and network to run (default: smoke, minutes)",
+        help="how much of the frames, sizes and network to run: smoke takes minutes and says whether "
+        "it runs, laptop takes hours, paper is the paper's (default: paper, as for `countless run`)",
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
     deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from countless.agents.dqn.agents import require_deep
+from countless.analysis.tables import counted
 from countless.cli.execution import engine_of
 from countless.cli.options import where_of
 from countless.cli.output import print_json, print_table, print_text
@@ -17,7 +18,7 @@ from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder
 from countless.core.seeding import check_seed
 from countless.experiments.catalogue import members
-from countless.experiments.experiment import Experiment, Finished, Plan, run
+from countless.experiments.experiment import Experiment, Finished, Plan, Records, run
 from countless.runs.store import Store
 
 DEFAULTS = Plan()
@@ -40,21 +41,44 @@ def command(arguments: argparse.Namespace) -> None:
     results = ensure_folder(arguments.out)
     if len(experiments) > 1:
         minutes = sum(experiment.minutes for experiment in experiments)
+        about = (
+            f", about {minutes:.0f} minutes on two cores with the default settings"
+            if minutes
+            else ""
+        )
         print(
-            f"{len(experiments)} experiments, about {minutes:.0f} minutes on two cores with the "
-            "default settings; what is finished already is not run again.",
+            f"{len(experiments)} experiments{about}; what is finished already is not run again.",
             file=sys.stderr,
         )
     finished = []
     for i, (experiment, plan) in enumerate(zip(experiments, plans, strict=True)):
         if len(experiments) > 1:
             print(f"{i + 1} of {len(experiments)}: {experiment.title}", file=sys.stderr)
+        _announce(experiment, plan, Store(results))
         with engine_of(where, results, None, experiment.engine == "dqn") as engine:
             finished.append(run(experiment, plan, results, engine))
         if not arguments.json:
             print_finished(finished[-1])
     if arguments.json:
         print_json({"sections": [item.to_json() for item in finished]})
+
+
+def _announce(experiment: Experiment, plan: Plan, store: Store) -> None:
+    """How much of a deep experiment is to be run, before it starts."""
+    if experiment.engine != "dqn":
+        return
+    jobs = next(iter(experiment.jobs(plan, Records(store))))
+    left = sum(store.find(job) is None for job in jobs)
+    if not left:
+        return
+    lines = [
+        f"{experiment.name} at --scale {plan.scale}: {counted(left, 'job')} of {len(jobs)} to do"
+    ]
+    if plan.scale == DEFAULTS.scale:
+        lines.append(
+            "  --estimate says what that takes; --scale smoke takes minutes, --scale laptop hours"
+        )
+    print("\n".join(lines), file=sys.stderr, flush=True)
 
 
 def _estimate(

@@ -122,9 +122,7 @@ def atari_table(
         claims = () if plan.scale == "paper" else (_claim(columns, plan),)
         return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)), claims)
 
-    return Experiment(
-        name, summary, title, "dqn", jobs, render, minutes=8.0, devices=True, games=games
-    )
+    return Experiment(name, summary, title, "dqn", jobs, render, devices=True, games=games)
 
 
 def _claim(columns: Sequence[Column], plan: Plan) -> Claim:

@@ -277,7 +277,6 @@ EXPERIMENT = Experiment(
     "dqn",
     jobs,
     render,
-    minutes=3.0,
     partial=True,
     games=tuple(map(env_of, SIZES)),
     scale_games={scale: tuple(map(env_of, extent.sizes)) for scale, extent in EXTENTS.items()},

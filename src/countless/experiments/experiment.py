@@ -35,7 +35,7 @@ class Plan:
 
     runs: int = 10_000
     seed: int = 0
-    scale: str = "smoke"
+    scale: str = "paper"
     games: tuple[str, ...] = ()
     seeds: tuple[int, ...] = (0,)
     device: str = "cpu"  # Atari games may be played elsewhere; what rounds otherwise is another job
@@ -131,7 +131,7 @@ class Experiment:
     engine: str  # "tabular" or "dqn": which part of a plan it heeds
     jobs: Callable[[Plan, Records], Iterator[Sequence[Job]]]
     render: Callable[[Plan, Records, Path], Section]
-    minutes: float = 1.0  # about, with the default plan, on two cores
+    minutes: float = 0.0  # about, with the default plan, on two cores; of tabular ones
     partial: bool = False
     devices: bool = False  # whether it heeds the plan's device
     games: tuple[str, ...] = field(default=())

@@ -285,6 +285,5 @@ EXPERIMENT = Experiment(
     "dqn",
     jobs,
     render,
-    minutes=0.3,
     games=(ROOMS, SEA),
 )

@@ -304,7 +304,6 @@ EXPERIMENT = Experiment(
     "dqn",
     jobs,
     render,
-    minutes=3.0,
     partial=True,
     games=tuple(map(env_of, TASKS)),
     scale_games={scale: tuple(map(env_of, extent.tasks)) for scale, extent in EXTENTS.items()},

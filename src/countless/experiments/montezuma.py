@@ -194,7 +194,6 @@ EXPERIMENT = Experiment(
     "dqn",
     jobs,
     render,
-    minutes=8.0,
     partial=True,
     games=(GAME,),
 )
