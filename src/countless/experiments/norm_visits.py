@@ -189,7 +189,7 @@ def measurement(job: DqnJob, checkpoints: int) -> MeasurementJob:
         MEASURE,
         job.env,
         job.seed,
-        job.units,
+        job.units + int(config.warmup),
         {
             "of": job.agent,
             "frames": job.frames,

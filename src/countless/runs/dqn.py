@@ -86,8 +86,8 @@ class DqnJob:
 
     @property
     def units(self) -> int:
-        """Frames; those of the warm-up, which the budget does not count, among them."""
-        return self.frames + int(self.config.warmup) * self.frames_per_step
+        """Frames. Those of the warm-up are not counted: it learns nothing, and is soon over."""
+        return self.frames
 
     @property
     def frames_per_step(self) -> int:
@@ -256,7 +256,7 @@ class _Work:
             closing(EpisodeLog(self.folder / "episodes.jsonl", before)) as log,
             closing(Events(self.folder / "events", first, trainer.updates)) as events,
         ):
-            notes = ProgressNotes(job.frames_per_step, trainer, log.scores, self.execution.task)
+            notes = ProgressNotes(job.config.warmup, trainer, log.scores, self.execution.task)
             watch = SolvedWatch(job.until, log.scores)
             self._learn(trainer, log, events, notes, watch)
         early = job.until is not None and trainer.frames < job.frames

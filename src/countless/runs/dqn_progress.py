@@ -18,21 +18,16 @@ LAST = 100  # episodes in the mean
 class ProgressNotes:
     """Watches the loop, and tells a task."""
 
-    def __init__(
-        self, frames_per_step: int, trainer: Trainer, scores: list[float], task: Task
-    ) -> None:
-        self._frames_per_step, self._task = frames_per_step, task
+    def __init__(self, warmup: int, trainer: Trainer, scores: list[float], task: Task) -> None:
+        self._warmup, self._task = warmup, task
         self._scores = deque(scores, maxlen=LAST)
         self._episodes = len(scores)
         self._bonus: float | None = None
         self._then = self._seen = time.monotonic()
-        self._units = self._played(trainer.frames, trainer.warm)
-        task.advance(self._units)
+        self._frames = trainer.frames
+        task.advance(self._frames)
         self._record: StepRecord | None = None
         self._learning: tuple[float, int] | None = None  # since when, from which step on
-
-    def _played(self, frames: int, warm: int) -> int:
-        return frames + warm * self._frames_per_step
 
     @property
     def steps_per_second(self) -> float | None:
@@ -63,15 +58,15 @@ class ProgressNotes:
             self._tell(self._record)
 
     def _tell(self, record: StepRecord) -> None:
-        units = self._played(record.frames, record.warm)
-        speed = (units - self._units) / max(self._seen - self._then, 1e-9)
+        played = record.frames - self._frames
+        speed = played / max(self._seen - self._then, 1e-9)
         self._task.note(self._words(record, speed))
-        self._task.advance(units - self._units)
-        self._then, self._units = self._seen, units
+        self._task.advance(played)
+        self._then, self._frames = self._seen, record.frames
 
     def _words(self, record: StepRecord, speed: float) -> str:
         if record.frames == 0:
-            return "warm-up"
+            return f"warm-up, {record.warm:,} of {self._warmup:,} steps"
         mean = "-" if not self._scores else number(float(np.mean(self._scores)))
         bonus = "" if self._bonus is None else f", bonus {self._bonus:.2g}"
         return (
