@@ -9,6 +9,7 @@ import pytest
 
 import countless
 from countless.agents.catalogue import make_agent
+from countless.agents.tabular.maps import QUANTITIES
 from countless.agents.tabular.simulate import NORM, REWARD, STATE, trace_runs
 from countless.cli.main import main
 from countless.core.errors import BadInput, CountlessError
@@ -22,7 +23,7 @@ from countless.lab.catalogue import (
     lab_mdp,
     tabular_agents,
 )
-from countless.lab.pictures import QUANTITIES, REPRESENTATION_RUNS, RUNS, Picture, representation
+from countless.lab.pictures import REPRESENTATION_RUNS, RUNS, Picture, representation
 from countless.lab.settings import read_request
 
 MAP = "S..#..|.#.x.1|...#.9"

@@ -16,7 +16,7 @@ import pytest
 from countless.cli.main import main
 from countless.envs.catalog import make_mdp
 from countless.envs.mdp_file import read_mdp
-from countless.lab.app import STATIC, VENDOR
+from countless.lab.app import STATIC, WEB
 from countless.lab.guard import MOST_BYTES
 
 from .conftest import started
@@ -64,8 +64,8 @@ def test_the_page_and_its_files(address):
     assert status == 200
     assert b"Countless lab" in content
     assert headers["Content-Security-Policy"].startswith("default-src 'self'")
-    for path in [*STATIC.iterdir(), *VENDOR.rglob("*.*")]:
-        name = path.name if path.parent == STATIC else f"vendor/{path.relative_to(VENDOR)}"
+    for path in [*STATIC.iterdir(), *WEB.rglob("*.*")]:
+        name = path.name if path.parent == STATIC else f"web/{path.relative_to(WEB)}"
         assert ask(address, name)[0] == 200, name
     assert "sarsa-sr" in json.loads(ask(address, "catalogue")[1])["agents"]
 
@@ -136,7 +136,7 @@ def test_without_the_token_there_is_nothing(address, base):
         ("picture", "GET", None, 404),
         ("../serve.py", "GET", None, 404),
         ("%2e%2e/serve.py", "GET", None, 404),
-        ("vendor/../../lab/serve.py", "GET", None, 404),
+        ("web/../lab/serve.py", "GET", None, 404),
         ("nothing", "GET", None, 404),
         ("picture", "POST", b" " * (MOST_BYTES + 1), 413),
     ],

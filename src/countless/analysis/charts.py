@@ -14,6 +14,7 @@ from countless.analysis.curves import PALETTE, Curve, band, styles
 
 LEVELS = 160  # points of a distribution
 DIGITS = 5  # that a page needs of a number
+MAP_DIGITS = 3  # a colour tells less
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,55 @@ class Explorer:
 
 
 @dataclass(frozen=True)
+class MapLine:
+    """The maps of one agent: of each quantity its values (times, states)."""
+
+    label: str
+    maps: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class MapChart:
+    """Maps over time, with a slider: one row per agent, one column per quantity."""
+
+    title: str
+    layout: NDArray[np.int64]  # (rows, columns): the state of each cell, -1 for a wall
+    unit: str  # of the times
+    times: NDArray[np.int64]
+    rows: tuple[MapLine, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": "maps",
+            "title": self.title,
+            "layout": self.layout.tolist(),
+            "unit": self.unit,
+            "times": self.times.tolist(),
+            "rows": [
+                {
+                    "label": row.label,
+                    "maps": {
+                        name: [compact(at, MAP_DIGITS) for at in values]
+                        for name, values in row.maps.items()
+                    },
+                }
+                for row in self.rows
+            ],
+        }
+
+
+@dataclass(frozen=True)
 class Panels:
     """Charts that are read together, and what they show in a sentence."""
 
     name: str  # unique on a page
     caption: str
-    charts: tuple[Chart | Explorer, ...]
+    charts: tuple[Chart | Explorer | MapChart, ...]
 
 
-def compact(values: Sequence[float] | NDArray[Any]) -> list[float | int | None]:
+def compact(
+    values: Sequence[float] | NDArray[Any], digits: int = DIGITS
+) -> list[float | int | None]:
     """Numbers with as many digits as a picture needs; null for what is not known.
 
     >>> compact([1 / 3, 1213544.1, float("nan"), 2.0])
@@ -111,7 +152,7 @@ def compact(values: Sequence[float] | NDArray[Any]) -> list[float | int | None]:
         if not math.isfinite(value):
             short.append(None)
             continue
-        rounded = float(f"{value:.{DIGITS}g}")
+        rounded = float(f"{value:.{digits}g}")
         short.append(int(rounded) if rounded.is_integer() else rounded)
     return short
 

@@ -13,7 +13,7 @@ from countless.analysis.charts import Chart, Panels
 from countless.analysis.tables import Table
 
 STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
-SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "report.js")
+SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "heat.js", "report.js")
 
 
 def page(title: str, lead: str, head: Sequence[str], body: Sequence[str], *more: str) -> str:
@@ -35,6 +35,9 @@ def page(title: str, lead: str, head: Sequence[str], body: Sequence[str], *more:
 
 def _asset(name: str) -> str:
     text = (files("countless") / "web" / name).read_text(encoding="utf-8")
+    text = text.replace(
+        "\nexport ", "\n"
+    )  # a page from disk has no modules: all scripts are in one
     return text.replace("</script", "<\\/script")
 
 

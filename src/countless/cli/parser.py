@@ -35,7 +35,7 @@ SIGUSR1 or SIGUSR2 (run the same command again to go on)
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
 EXPERIMENTS = (
-    "table1", "table2", "table5", "table6", "figure2", "theorem1", "more-mdps", "conjecture",
+    "table1", "table2", "table5", "table6", "figure2", "maps", "theorem1", "more-mdps", "conjecture",
     "norm-exponents", "default-representation", "regret", "leaderboard", "table3", "table4",
     "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "tabular", "beyond", "deep",
 )  # fmt: skip

@@ -31,7 +31,7 @@ from countless.lab.settings import read_request
 from countless.lab.wire import pack
 
 PACKAGE = Path(countless.__file__).parent
-STATIC, VENDOR = PACKAGE / "lab" / "static", PACKAGE / "web" / "vendor"
+STATIC, WEB = PACKAGE / "lab" / "static", PACKAGE / "web"
 ASKERS = 8  # questions that are waited for at once
 MOST_WAITING = 32
 
@@ -135,7 +135,7 @@ def make_app(token: str, port: int) -> Guard:
             post("/picture", route(lab.picture)),
             post("/sr", route(lab.sr)),
             post("/export", route(lab.export)),
-            Mount("/vendor", StaticFiles(directory=VENDOR)),
+            Mount("/web", StaticFiles(directory=WEB)),
             Mount("/", StaticFiles(directory=STATIC, html=True)),
         ],
         lifespan=lifespan,

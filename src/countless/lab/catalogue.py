@@ -12,11 +12,11 @@ import numpy as np
 
 from countless.agents.catalogue import AGENTS, AgentEntry, agent_entry, choose_parameters
 from countless.agents.tabular.agent import reward_range
+from countless.agents.tabular.maps import QUANTITIES
 from countless.core.errors import BadInput, unknown_name
 from countless.envs.catalog import make_mdp
 from countless.envs.drawing import grid_from_text
 from countless.envs.mdp import MDP
-from countless.lab.pictures import QUANTITIES
 
 DRAWN = "drawn"
 ENVS = (

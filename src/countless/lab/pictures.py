@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.simulate import NORM, VALUE, plans, trace_runs
+from countless.agents.tabular.maps import MapSums, sum_runs
+from countless.agents.tabular.simulate import VALUE, plans, trace_runs
 from countless.analysis.curves import band
 from countless.analysis.statistics import rank_correlation
 from countless.core.errors import BadInput, CountlessError
 from countless.envs.mdp import MDP
-from countless.lab.kernels import add_representation, add_runs
+from countless.lab.kernels import add_representation
 from countless.runs.tabular import default_steps
 from countless.runs.tabular_tables import curve_marks
 
@@ -25,28 +25,6 @@ PIECE = 25  # runs that are traced at once; an agent that plans takes them one b
 MOST_PLANNED = 40  # states; with more, one run of an agent that plans may take seconds
 REPRESENTATION_RUNS = 20
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """What an agent's trace has as its norm, and the bonus that follows from it."""
-
-    label: str
-    bonus: Callable[[Any, Array], Array] | None = None
-
-
-# As the kernels have them. An agent that is not here has no norm.
-QUANTITIES = {
-    "sarsa-sr": Quantity("norm of the SR, ‖Ψ(s)‖", lambda agent, norm: agent.beta / norm),
-    "sarsa-counts": Quantity(
-        "visits, n(s)", lambda agent, count: agent.beta / np.sqrt(count)
-    ),
-    "sarsa-dr": Quantity(
-        "norm of the DR, ‖Z(s, a)‖", lambda agent, norm: agent.beta * np.log(norm)
-    ),
-    "spie": Quantity("column of the SR, ‖Ψ(·, s)‖"),
-    "essr": Quantity("norm of the SSR, ‖Ψ̃(s)‖", lambda agent, norm: -agent.beta * norm),
-}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -68,17 +46,16 @@ class Picture:
         self.steps = default_steps(self.mdp)
         self.marks = curve_marks(self.steps)
         self.rewards = np.full((RUNS, len(self.marks)), np.nan)
-        self.visits, self.seen, self.norms, self.bonuses = np.zeros(
-            (4, len(self.marks), self.mdp.n_states)
-        )
-        self.begun = self.done = 0
+        self.sums = MapSums(self.marks, self.mdp.n_states)
+        self.begun = 0
         self.error: CountlessError | None = None
         self._made: dict[str, Array] = {}
         self._made_of = -1  # runs
 
     @property
-    def quantity(self) -> Quantity | None:
-        return QUANTITIES.get(self.agent.name)
+    def done(self) -> int:
+        """Runs that are in the sums."""
+        return self.sums.runs
 
     def claim(self) -> range:
         """The next runs that nobody has begun; none where all are begun."""
@@ -109,19 +86,10 @@ class Picture:
                 f"{self.agent.name} in {self.mdp.name}: the values grew beyond all numbers; smaller "
                 "step sizes or a smaller beta would keep them"
             )
-        quantity, bonus = self.quantity, np.full(trace.shape[:2], np.nan)
-        if quantity is not None and quantity.bonus is not None:
-            bonus = quantity.bonus(self.agent, trace[:, :, NORM])
-        rewards = np.empty((len(runs), len(self.marks)))
-        sums = np.zeros((4, *self.visits.shape))
-        add_runs(trace, bonus, self.marks, rewards, *sums)
+        rewards, part = sum_runs(self.agent, trace, self.marks, self.mdp.n_states)
         with self.lock:
             self.rewards[runs.start : runs.stop] = rewards
-            for total, part in zip(
-                (self.visits, self.seen, self.norms, self.bonuses), sums, strict=True
-            ):
-                total += part
-            self.done += len(runs)
+            self.sums.add(part)
 
     def arrays(self) -> dict[str, Array]:
         """The curve with its band, and the maps at each mark; NaN where a state was never visited."""
@@ -132,16 +100,15 @@ class Picture:
 
     def _arrays(self) -> dict[str, Array]:
         mean, half = band(self.rewards)
-        visited = np.where(self.seen > 0, self.seen, np.nan)
-        visits, norm = self.visits / max(self.done, 1), self.norms / visited
+        maps = self.sums.means()
         return {
             "mean": mean,
             "low": mean - half,
             "high": mean + half,
-            "visits": visits,
-            "norm": norm,
-            "bonus": self.bonuses / visited,
-            "alike": np.array([_alike(*maps) for maps in zip(visits, norm, strict=True)]),
+            **maps,
+            "alike": np.array(
+                [_alike(*at) for at in zip(maps["visits"], maps["norm"], strict=True)]
+            ),
         }
 
     def summary(self) -> dict[str, Any]:

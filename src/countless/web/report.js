@@ -253,6 +253,94 @@ function explorerCsv(sweep, y) {
   return rows;
 }
 
+// One row of maps for each agent, and a slider over time. A column shares its colours.
+function maps(place, chart) {
+  const names = Object.keys(chart.rows[0].maps);
+  const scales = names.map((name) => scaleOf(chart.rows.flatMap((row) => row.maps[name].flat())));
+  let at = 0, timer = null;
+  const reading = element("p", { class: "note", role: "status" });
+  const where = element("output", {});
+  const slider = element("input", { type: "range", min: 0, max: chart.times.length - 1, value: 0,
+    "aria-label": `Time, in ${chart.unit}`, oninput: () => { stop(); show(Number(slider.value)); } });
+  const button = element("button", { type: "button", onclick: () => (timer ? stop() : play()) }, "Play");
+  const grid = element("div", { class: "maps", style: `--columns: ${names.length}` });
+  const canvases = chart.rows.map((row) => {
+    grid.append(element("h4", {}, row.label));
+    return names.map((name, k) => {
+      const canvas = element("canvas", { role: "img" });
+      canvas.addEventListener("pointermove", (event) => read(event, row, name));
+      const bar = element("div", { class: "bar" }, element("span", {}, short(scales[k].low)), element("i"),
+        element("span", {}, short(scales[k].high)));
+      grid.append(element("div", {}, element("p", { class: "name" }, name), canvas, bar));
+      return canvas;
+    });
+  });
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    button.textContent = "Play";
+  }
+
+  function play() {
+    if (at === chart.times.length - 1) at = -1;
+    button.textContent = "Stop";
+    timer = setInterval(() => {
+      show(at + 1);
+      if (at === chart.times.length - 1) stop();
+    }, 350);
+  }
+
+  function read(event, row, name) {
+    const box = event.target.getBoundingClientRect();
+    const y = Math.floor(((event.clientY - box.top) / box.height) * chart.layout.length);
+    const x = Math.floor(((event.clientX - box.left) / box.width) * chart.layout[0].length);
+    const state = chart.layout[y]?.[x] ?? -1;
+    reading.textContent = state < 0 ? "" :
+      `${row.label}, cell in row ${y + 1} and column ${x + 1}: ${name} ${short(row.maps[name][at][state])}`;
+  }
+
+  function paint(canvas, values, scale) {
+    const [height, width] = [chart.layout.length, chart.layout[0].length];
+    const side = Math.max(2, Math.round((canvas.clientWidth * devicePixelRatio) / width));
+    [canvas.width, canvas.height] = [side * width, side * height];
+    const context = canvas.getContext("2d");
+    chart.layout.forEach((row, y) => row.forEach((state, x) => {
+      const value = state < 0 ? null : values[state];
+      const known = value !== null && !(scale.log && value <= 0);
+      context.fillStyle = state < 0 ? ink("--wall") : known ? `rgb(${viridis(scale.share(value))})` : ink("--empty");
+      context.fillRect(x * side, y * side, side, side);
+    }));
+  }
+
+  function show(to) {
+    at = to;
+    slider.value = at;
+    where.textContent = `after ${chart.times[at].toLocaleString("en")} ${chart.unit}`;
+    chart.rows.forEach((row, i) => names.forEach((name, k) => {
+      const values = row.maps[name][at];
+      const { low, high } = ends(values);
+      paint(canvases[i][k], values, scales[k]);
+      canvases[i][k].setAttribute("aria-label", `${row.label}, ${name} ${where.textContent}: ` +
+        `from ${short(low)} to ${short(high)} over ${values.filter((v) => v).length} of ${values.length} cells`);
+    }));
+  }
+
+  place.append(element("h3", {}, chart.title), element("div", { class: "player" }, button, slider, where), grid, reading,
+    element("div", { class: "tools" }, element("button", { type: "button",
+      onclick: () => save(chart.title, mapCsv(chart, names)) }, "Download CSV")));
+  show(Math.floor(chart.times.length / 2));
+  redraws.push(() => show(at));
+}
+
+function mapCsv(chart, names) {
+  const rows = [["agent", chart.unit, "state", ...names]];
+  for (const row of chart.rows)
+    chart.times.forEach((time, t) => row.maps[names[0]][t].forEach((_, state) =>
+      rows.push([row.label, time, state, ...names.map((name) => row.maps[name][t][state])])));
+  return rows;
+}
+
 function save(title, rows) {
   const cell = (value) => {
     const text = value === null || value === undefined ? "" : String(value);
@@ -282,7 +370,7 @@ async function copy(button) {
 }
 
 function start() {
-  const draw = { lines: lineChart, explorer };
+  const draw = { lines: lineChart, explorer, maps };
   // Charts far below are drawn when they come near: a long report opens at once.
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {

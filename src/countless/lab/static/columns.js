@@ -1,6 +1,7 @@
 // One panel for each agent: which one, its parameters, its maps.
 
-import { HeatMap, ends } from "./maps.js";
+import { HeatMap } from "./maps.js";
+import { ends } from "./web/heat.js";
 import { COLOURS, element, short } from "./words.js";
 
 const MAIN = ["alpha", "eta", "gamma_sr", "beta", "epsilon", "norm"];
