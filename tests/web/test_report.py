@@ -83,7 +83,7 @@ def test_lines_are_read_hidden_zoomed_and_downloaded(browser, report, tmp_path):
     page.mouse.up()
     page.mouse.move(0, 0)
     assert plot.screenshot() != before
-    chart.get_by_text("Show all").click()
+    chart.get_by_text("Zoom out").click()
     plot.focus()
     page.keyboard.press("+")
     with page.expect_download() as download:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
+from countless.analysis.charts import Panels
 from countless.analysis.plots_exponents import Plane, Scatter, draw_planes, draw_scatters
 from countless.analysis.statistics import mean_interval, rank_correlation
 from countless.analysis.tables import Cell, Estimate, Table
@@ -179,6 +180,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             Plane(
                 f"{domain.label}, visits {first:,} to {last:,}",
                 domain.exponent[:, k].reshape(shape),
+                domain.half[:, k].reshape(shape),
             )
             for k, (first, last) in enumerate(DECADES)
         ]
@@ -204,15 +206,31 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             "the discount γ_SR of the SR: mean over runs and states of Sarsa+SR, its other parameters "
             "as published. The paper's 1/√n would be 0.5, its 1/n would be 1. Empty: hardly any state "
             "was visited so often.",
+            interactive=True,
         ),
         Figure(
             folder / "returns",
             "Mean return of Sarsa+SR against the exponent. Each point is one η and one γ_SR, with the "
             "published β and with the best of β = 1, 10, 100, 1,000, 10,000.",
+            interactive=True,
         ),
     )
     tables = (*(_table(domain) for domain in domains), _correlations(domains))
-    return Section(tables, figures, _words(plan, domains))
+    lines = tuple(plane.chart(ETAS, GAMMAS) for row in planes for plane in row)
+    clouds = tuple(
+        scatter.chart() for row in scatters for scatter in row if np.isfinite(scatter.x).any()
+    )
+    told = (
+        "The exponent a of ‖Ψ̂(s)‖₁ ∝ nᵃ against the step size η of the SR, one line for each of its "
+        "discounts γ_SR, in three decades of visits n: mean over runs and states of Sarsa+SR with its "
+        "95% interval, the other parameters as published. The grey lines are the paper's 1/√n and "
+        "1/n. There is no point where hardly any state was visited so often."
+    )
+    panels = (
+        Panels("norm-exponents-plane", told, lines),
+        Panels("norm-exponents-returns", figures[1].caption, clouds),
+    )
+    return Section(tables, figures, _words(plan, domains), panels=panels)
 
 
 def _spans() -> list[str]:
