@@ -26,10 +26,13 @@ class CountErrors:
 def count_error_charts(panels: Mapping[str, Mapping[str, CountErrors]]) -> tuple[Chart, ...]:
     """What `draw_count_errors` draws, for a page: errors first, then the runs that have parted."""
     labels = list(dict.fromkeys(label for lines in panels.values() for label in lines))
-    kinds = {"error": "mean error of the count (%)", "parted": "runs that have parted (%)"}
+    kinds = {
+        "error": ("errors", "mean error of the count (%)"),
+        "parted": ("other actions", "runs that have parted (%)"),
+    }
     return tuple(
         Chart(
-            title,
+            f"{title}: {what}",
             "steps",
             y,
             tuple(
@@ -43,7 +46,7 @@ def count_error_charts(panels: Mapping[str, Mapping[str, CountErrors]]) -> tuple
             ),
             log="x",
         )
-        for kind, y in kinds.items()
+        for kind, (what, y) in kinds.items()
         for title, lines in panels.items()
     )
 

@@ -28,7 +28,7 @@ def solved_chart(title: str, agents: Mapping[str, Points], x: str) -> Intervals:
             f"N = {size}": Mark(
                 float(np.median(found)) if found else np.nan,
                 (min(found), max(found)) if len(found) > 1 else (np.nan, np.nan),
-                f"{len(found)} of {seeds} seeds",
+                f"{len(found)} of {seeds}",
             )
             for size, (found, seeds) in points.items()
             if seeds
@@ -57,7 +57,11 @@ def episode_charts(
             for label, y in medians.items()
             if y
         )
-        charts.append(Chart(title, "size N", "episodes", (*series, *random), log="y", ticks=sizes))
+        charts.append(
+            Chart(
+                title.capitalize(), "size N", "episodes", (*series, *random), log="y", ticks=sizes
+            )
+        )
     return tuple(charts)
 
 
@@ -70,7 +74,7 @@ def success_chart(
         Series(label, episodes, 100.0 * y.mean(axis=0), style=chosen[label])
         for label, y in success.items()
     )
-    return Chart(title, "episodes", "successes in the last 100 episodes (%)", series)
+    return Chart(title, "episodes", "successful episodes (%)", series)
 
 
 def draw_solved(

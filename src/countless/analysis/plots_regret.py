@@ -60,8 +60,7 @@ class RegretPanel:
         ]  # fmt: skip
         ends = np.array([min(FIRST_STEP, self.last / 2), self.last])
         series.append(Series(NOTHING, ends, ends, style=(GREY, ":")))
-        y = "regret (steps of the best reward)"
-        return Chart(self.title, "steps", y, tuple(series), log="xy")
+        return Chart(self.title, "steps", "regret (steps)", tuple(series), log="xy")
 
 
 @dataclass(frozen=True)

@@ -260,8 +260,8 @@ def _panels(
         Panels(
             "deepsea-solved",
             "Episodes until an agent finds the treasure in 90 of 100 episodes in a row, of at most "
-            f"{most:,}: the median of the seeds that got there, and a bar from the first of them to "
-            "the last.",
+            f"{most:,}: the median of the seeds that got there, a bar from the first of them to the "
+            "last, and how many of the seeds they are.",
             (solved,),
         ),
         Panels(
@@ -273,8 +273,8 @@ def _panels(
         ),
         Panels(
             "deepsea-curves",
-            "Learning curves: how many of the last 100 episodes found the treasure, mean over the "
-            "seeds. A run ends once it is solved, and counts as it ended from there on.",
+            "Learning curves: the share of the last 100 episodes that found the treasure, mean over "
+            "the seeds. A run ends once it is solved, and counts as it ended from there on.",
             curves,
         ),
     )

@@ -28,13 +28,15 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function swatch(colour, dash) {
+function swatch(colour, dash, point) {
   const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   picture.setAttribute("width", 24);
   picture.setAttribute("height", 8);
   picture.setAttribute("aria-hidden", "true");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  const set = { x1: 0, x2: 24, y1: 4, y2: 4, stroke: shown(colour), "stroke-width": 3 };
+  const ends = point ? { x1: 12, x2: 12, "stroke-width": 8, "stroke-linecap": "round" }
+    : { x1: 0, x2: 24, "stroke-width": 3 };
+  const set = { ...ends, y1: 4, y2: 4, stroke: shown(colour) };
   for (const [name, value] of Object.entries(set)) line.setAttribute(name, value);
   line.setAttribute("stroke-dasharray", DASHES[dash].join(" "));
   picture.append(line);
@@ -135,7 +137,7 @@ function lineChart(place, chart) {
       hidden.has(i) ? hidden.delete(i) : hidden.add(i);
       button.setAttribute("aria-pressed", String(!hidden.has(i)));
       draw();
-    } }, swatch(line.colour, line.points === "only" ? ":" : line.dash), element("span", { class: "name" }, line.label),
+    } }, swatch(line.colour, line.dash, line.points === "only"), element("span", { class: "name" }, line.label),
     element("span", { class: "value" }));
     legend.append(button);
   });
@@ -180,9 +182,10 @@ function roundTicks(low, high, log) {
   if (log) {
     const decades = [];
     for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) decades.push(10 ** k);
-    const parts = high < 50 * low ? [1, 2, 5] : high < 1000 * low ? [1, 3] : [1];
-    return decades.flatMap((decade) => parts.map((part) => part * decade))
-      .filter((tick) => low <= tick && tick <= high);
+    const ticks = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]].map((parts) => decades.flatMap((decade) =>
+      parts.map((part) => Number((part * decade).toPrecision(2)))).filter((tick) => low <= tick && tick <= high))
+      .findLast((some) => some.length <= 6);
+    if (ticks && ticks.length > 1) return ticks;
   }
   const unit = 10 ** Math.floor(Math.log10((high - low) / 3));
   const step = [1, 2, 5, 10].map((part) => part * unit).find((one) => (high - low) / one <= 6);
