@@ -57,11 +57,11 @@ def episode_charts(
             for label, y in medians.items()
             if y
         )
-        charts.append(
-            Chart(
-                title.capitalize(), "size N", "episodes", (*series, *random), log="y", ticks=sizes
+        if series:
+            drawn = (*series, *random)
+            charts.append(
+                Chart(title.capitalize(), "size N", "episodes", drawn, log="y", ticks=sizes)
             )
-        )
     return tuple(charts)
 
 

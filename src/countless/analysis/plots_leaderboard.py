@@ -33,7 +33,7 @@ def leaderboard_chart(title: str, scores: Mapping[str, Score]) -> Intervals:
         name: {TUNED: Mark(*score.tuned), DEFAULT: Mark(*score.default)}
         for name, score in scores.items()
     }
-    return Intervals(title, "agent", "IQM of the normalised return (0: random, 1: best)", rows)
+    return Intervals(title, "agent", "IQM of the normalised return", rows)
 
 
 def draw_leaderboard(stem: Path, scores: Mapping[str, Score], envs: Sequence[str]) -> None:

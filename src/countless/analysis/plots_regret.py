@@ -103,7 +103,8 @@ Panel = RegretPanel | SizePanel
 def regret_charts(panels: Sequence[Sequence[Panel]]) -> tuple[Chart, ...]:
     """What `draw_regret` draws, for a page."""
     chosen = _styles(panels)
-    return tuple(panel.chart(chosen) for row in panels for panel in row)
+    charts = (panel.chart(chosen) for row in panels for panel in row)
+    return tuple(chart for chart in charts if chart.series)
 
 
 def _styles(panels: Sequence[Sequence[Panel]]) -> dict[str, Style]:

@@ -256,7 +256,7 @@ def _panels(
     most: int, solved: Intervals, episodes: tuple[Chart, ...], curves: tuple[Chart, ...]
 ) -> tuple[Panels, ...]:
     """What each shows, in words."""
-    return (
+    panels = (
         Panels(
             "deepsea-solved",
             "Episodes until an agent finds the treasure in 90 of 100 episodes in a row, of at most "
@@ -278,6 +278,7 @@ def _panels(
             curves,
         ),
     )
+    return tuple(one for one in panels if one.charts)
 
 
 Found = dict[tuple[str, str], list[Outcome]]

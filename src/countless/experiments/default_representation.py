@@ -115,7 +115,11 @@ def _spread(fresh: Mapping[tuple[str, str], Returns]) -> Panels:
         "The share of fresh runs that reach at least a return. Where a line falls early and goes on "
         "far to the right, a few runs carry the mean.",
         tuple(
-            distribution_chart(domain, {row.label: fresh[env, row.label] for row in ROWS})
+            distribution_chart(
+                domain,
+                {row.label: fresh[env, row.label] for row in ROWS},
+                agents={row.label: row.agent for row in ROWS},
+            )
             for env, domain in DOMAIN_LABELS.items()
         ),
     )

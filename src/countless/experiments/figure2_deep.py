@@ -207,7 +207,7 @@ def _correlations(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Pan
     caption = (
         "Rank correlation over states of the norm of the learned successor features (target "
         "network) with the number of visits, while the agent learns: mean over seeds, and the range "
-        "of the seeds."
+        f"of the seeds. A norm that counts visits well should have {WANTED:g} or more (dashed)."
     )
     charts = correlation_charts(panels, WANTED)
     return (

@@ -216,10 +216,11 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         ),
     )
     tables = (*(_table(domain) for domain in domains), _correlations(domains))
-    lines = tuple(plane.chart(ETAS, GAMMAS) for row in planes for plane in row)
-    clouds = tuple(
-        scatter.chart() for row in scatters for scatter in row if np.isfinite(scatter.x).any()
-    )
+    lines, clouds = [], []
+    for plane, scatter in zip(sum(planes, []), sum(scatters, []), strict=True):
+        if np.isfinite(scatter.x).any():
+            lines.append(plane.chart(ETAS, GAMMAS))
+            clouds.append(scatter.chart())
     told = (
         "The exponent a of ‖Ψ̂(s)‖₁ ∝ nᵃ against the step size η of the SR, one line for each of its "
         "discounts γ_SR, in three decades of visits n: mean over runs and states of Sarsa+SR with its "
@@ -227,8 +228,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         "1/n. There is no point where hardly any state was visited so often."
     )
     panels = (
-        Panels("norm-exponents-plane", told, lines),
-        Panels("norm-exponents-returns", figures[1].caption, clouds),
+        Panels("norm-exponents-plane", told, tuple(lines)),
+        Panels("norm-exponents-returns", figures[1].caption, tuple(clouds)),
     )
     return Section(tables, figures, _words(plan, domains), panels=panels)
 

@@ -204,7 +204,7 @@ function intervals(place, chart) {
   const to = chart.log ? Math.log : (value) => value;
   const at = (value) => (100 * (to(value) - to(low))) / (to(high) - to(low));
   const ticks = roundTicks(low, high, chart.log);
-  const digits = Math.max(0, 2 - Math.floor(Math.log10(high - low)));
+  const digits = Math.max(0, 2 - Math.round(Math.log10(high - low)));
   const tell = (value) => (value === null || chart.log || digits === 0 && Math.abs(value) >= 1000 ? short(value)
     : value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
   const list = element("ul", { class: "intervals", "aria-label": `${chart.title}: ${chart.x}, point and interval` });
