@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from countless.analysis.charts import Mark
+from countless.analysis.plots_deepsea import episode_charts, solved_chart
 from countless.cli.main import main
 from countless.experiments import deepsea
 from countless.experiments.bsuite_score import (
@@ -21,6 +23,7 @@ from countless.experiments.deepsea import (
     Extent,
     cell_job,
     outcome,
+    success,
 )
 from countless.experiments.experiment import Plan, run, show
 from countless.runs.engine import LocalEngine

@@ -23,6 +23,7 @@ from countless.experiments import (
     regret,
     table2,
     table6,
+    theorem1,
 )
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS, members
 from countless.experiments.experiment import Plan, Records, run, show

@@ -73,7 +73,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert overall.rows[2][3] is None  # our DQN has no such rival
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
     *_, success = shown.section.panels
-    assert [chart.title for chart in success.charts][0] == "All tasks as symbols"
+    assert success.charts[0].title == "All tasks as symbols"
     (mark,) = success.charts[0].rows[ALONE].values()
     assert (mark.value, mark.note) == (100.0 * overall.rows[0][1], "1 seed")
     for figure in shown.section.figures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +217,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
     tables = (*(_table(domain) for domain in domains), _correlations(domains))
     lines, clouds = [], []
-    for plane, scatter in zip(sum(planes, []), sum(scatters, []), strict=True):
+    for plane, scatter in zip(chain(*planes), chain(*scatters), strict=True):
         if np.isfinite(scatter.x).any():
             lines.append(plane.chart(ETAS, GAMMAS))
             clouds.append(scatter.chart())
