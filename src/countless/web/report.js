@@ -259,7 +259,8 @@ function intervals(place, chart) {
     }));
   const tools = element("div", { class: "tools" }, element("button", { type: "button",
     onclick: () => save(chart.title, intervalCsv(chart)) }, "Download CSV"));
-  place.append(element("h3", {}, chart.title), ...(chart.names.length > 1 ? [legend] : []), list, tools);
+  place.append(element("h3", {}, chart.title), ...(chart.names.length > 1 ? [legend] : []),
+    element("div", { class: "rows" }, list), tools);
 }
 
 function intervalCsv(chart) {
