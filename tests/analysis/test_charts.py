@@ -5,6 +5,8 @@ import pytest
 
 from countless.analysis.charts import (
     Chart,
+    Intervals,
+    Mark,
     Series,
     Sweep,
     curve_chart,
@@ -70,3 +72,38 @@ def test_a_chart_says_what_its_axes_are():
         "reward",
         -1,
     )
+
+
+def test_axes_are_linear_and_lines_are_shown_unless_said_otherwise():
+    plain = Chart("t", "x", "y", (Series("a", [1], [2]),)).to_json()
+    assert (plain["log"], plain["ticks"]) == ("", [])
+    assert not {"points", "hidden"} & set(plain["series"][0])
+    series = Series("a", [6, 50], [1, 2], points="only", hidden=True)
+    chart = Chart("t", "N", "steps", (series,), log="xy", ticks=(6, 50)).to_json()
+    assert (chart["log"], chart["ticks"]) == ("xy", [6, 50])
+    assert (chart["series"][0]["points"], chart["series"][0]["hidden"]) == ("only", True)
+
+
+def test_intervals_have_a_mark_for_each_name_in_every_row():
+    rows = {
+        "a": {"tuned": Mark(0.5, (0.4, 0.6)), "default": Mark(1 / 3)},
+        "b": {"default": Mark(np.nan, note="0 of 5")},
+    }
+    chart = Intervals("t", "agent", "IQM", rows).to_json()
+    assert (chart["kind"], chart["names"]) == ("intervals", ["tuned", "default"])
+    assert chart["rows"] == [
+        ["a", [[0.5, 0.4, 0.6], [0.33333, None, None]]],
+        ["b", [None, [None, None, None, "0 of 5"]]],
+    ]
+    assert len(set(chart["colours"])) == 2
+
+
+def test_a_profile_has_a_band_from_five_runs_on_and_few_lines_at_first():
+    rng = np.random.default_rng(1)
+    scores = {f"agent {i}": [rng.random(8), rng.random(6)] for i in range(3)}
+    first, second, third = profile_chart("t", scores, "score (%)", most=2).series
+    assert (first.hidden, second.hidden, third.hidden) == (False, False, True)
+    assert np.all(first.low <= first.y)
+    assert np.all(first.y <= first.high)
+    few = profile_chart("t", {"a": [rng.random(4)]}, "score (%)").series[0]
+    assert few.low is None

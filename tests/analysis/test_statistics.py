@@ -13,6 +13,7 @@ from countless.analysis.statistics import (
     mean_interval,
     pooled_iqm,
     probability_of_improvement,
+    profile,
     rank_correlation,
     summarise,
 )
@@ -127,3 +128,19 @@ def test_pooled_iqm_keeps_its_tasks():
     assert value == 0.5
     assert ends == (0.5, 0.5)
     assert np.isnan(pooled_iqm([np.zeros(4), np.ones(9)])[1]).all()
+
+
+def test_the_band_of_a_profile_is_that_of_runs_drawn_anew_in_every_task():
+    rng = np.random.default_rng(0)
+    tasks = [rng.random(12), 0.5 * rng.random(7)]
+    levels = np.array([0.0, 0.2, 0.4, 0.9])
+    share, low, high = profile(tasks, levels)
+    assert share == pytest.approx(np.mean([(x[:, None] >= levels).mean(0) for x in tasks], axis=0))
+    drawn = [
+        np.mean([(rng.choice(x, len(x))[:, None] >= levels).mean(0) for x in tasks], axis=0)
+        for _ in range(4000)
+    ]
+    assert low == pytest.approx(np.quantile(drawn, 0.025, axis=0), abs=0.03)
+    assert high == pytest.approx(np.quantile(drawn, 0.975, axis=0), abs=0.03)
+    assert (low[0], high[0]) == (1.0, 1.0)  # every run reaches 0
+    assert np.isnan(profile([tasks[0], tasks[1][:4]], levels)[1]).all()

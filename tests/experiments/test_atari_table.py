@@ -60,7 +60,11 @@ def test_the_ablations_run_once_and_are_shown(tiny, monkeypatch, tmp_path, capsy
     assert main(argv) == 0
     again = json.loads(capsys.readouterr().out)["sections"][0]
     assert again == section
-    assert [item.experiment.name for item in finished_experiments(tmp_path)] == ["ablations"]
+    (item,) = finished_experiments(tmp_path)
+    assert item.experiment.name == "ablations"
+    (chart,) = item.section.panels[0].charts
+    assert [series.label for series in chart.series] == [row[0] for row in table["rows"]]
+    assert (chart.title, chart.x) == ("MontezumaRevenge", "frames")
 
 
 def test_only_the_games_that_were_asked_for_are_shown(tiny, tmp_path, capsys):

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from countless.analysis.charts import Mark
+from countless.analysis.plots_deepsea import episode_charts, solved_chart
 from countless.cli.main import main
 from countless.experiments import deepsea
 from countless.experiments.bsuite_score import (
@@ -14,7 +16,15 @@ from countless.experiments.bsuite_score import (
     solution,
     solution_of_wins,
 )
-from countless.experiments.deepsea import EXPERIMENT, EXTENTS, ROWS, Extent, cell_job, outcome
+from countless.experiments.deepsea import (
+    EXPERIMENT,
+    EXTENTS,
+    ROWS,
+    Extent,
+    cell_job,
+    outcome,
+    success,
+)
 from countless.experiments.experiment import Plan, run, show
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Stopped
@@ -64,6 +74,24 @@ def test_the_outcome_of_a_seed():
     assert not nothing.beats_dithering
 
 
+def test_the_charts_are_medians_of_the_seeds_that_got_there():
+    agents = {"a": {10: ([30, 10, 20], 5), 14: ([], 5)}, "b": {10: ([], 0), 14: ([7], 1)}}
+    rows = solved_chart("t", agents, "episodes").rows
+    assert rows["a"]["N = 10"] == Mark(20.0, (10, 30), "3 of 5")
+    assert rows["a"]["N = 14"].note == "0 of 5"
+    assert np.isnan(rows["a"]["N = 14"].value)
+    assert list(rows["b"]) == ["N = 14"]
+    first, second, random = episode_charts({"t": agents}, (10, 14), 3_000)[0].series
+    assert (first.x, first.y, second.x, second.y) == ([10], [20.0], [14], [7.0])
+    assert random.y == pytest.approx(2.0**random.x)
+
+
+def test_success_is_of_the_last_hundred_episodes_and_stays_where_a_run_ends():
+    returns = np.concatenate([np.zeros(100), np.ones(150)])
+    at = np.array([50, 100, 150, 200, 250, 3_000])
+    assert success(returns, at).tolist() == [0.0, 0.0, 0.5, 1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize("scale", EXTENTS)
 def test_the_protocol(scale):
     games = EXPERIMENT.games_at(scale)
@@ -87,6 +115,12 @@ def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
     assert all(row[1] == "0 of 1" for row in size.rows)
     assert [row[1] for row in summary.rows if str(row[0]).startswith("published")] == [20, 30]
     assert (tmp_path / "experiments" / "deepsea" / "episodes.svg").is_file()
+    solved, curves = section.panels  # nobody has found the treasure: there are no episodes to show
+    (chart,) = solved.charts
+    assert [mark["N = 10"].note for mark in chart.rows.values()] == ["0 of 1"] * len(ROWS)
+    (chart,) = curves.charts
+    assert [series.label for series in chart.series] == [row.label for row in ROWS]
+    assert all(np.all(np.asarray(series.y) == 0.0) for series in chart.series)
     monkeypatch.setattr("countless.agents.dqn.trainer.Trainer.turn", None)
     again = run(EXPERIMENT, plan, tmp_path, LocalEngine()).section
     assert again.tables == section.tables

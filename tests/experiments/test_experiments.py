@@ -8,6 +8,7 @@ import pytest
 
 from countless.agents.catalogue import AGENTS
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
+from countless.analysis.plots_regret import FIRST_SEEN
 from countless.analysis.tables import Estimate
 from countless.core.errors import BadInput, CountlessError
 from countless.envs.catalog import DOMAINS, make_mdp
@@ -22,6 +23,7 @@ from countless.experiments import (
     regret,
     table2,
     table6,
+    theorem1,
 )
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS, members
 from countless.experiments.experiment import Plan, Records, run, show
@@ -314,8 +316,53 @@ def test_conjecture_measures_what_the_runs_did(results):
         assert mean == pytest.approx(np.mean(errors[low:high]))
 
 
+def test_the_charts_of_regret_show_what_the_tables_say(results):
+    shown = section(results, "regret")
+    (panels,) = shown.panels
+    assert {chart.log for chart in panels.charts} == {"xy"}
+    charts = {chart.title: chart for chart in panels.charts}
+    settled = next(table for table in shown.tables if "until the median run" in table.title)
+    rows = {row[0]: row[1:] for row in settled.rows}
+    for line in charts["RiverSwim: steps until settled"].series:
+        assert list(line.y) == [cell for cell in rows[line.label] if cell is not None]
+        assert line.hidden == (line.label not in FIRST_SEEN)
+    lost = next(row for row in shown.tables[0].rows if row[0] == "random")
+    (random,) = (s for s in charts["RiverSwim, N = 8"].series if s.label == "random")
+    at = shown.tables[0].columns.index("N = 8")
+    assert random.y[-1] == pytest.approx(300 * lost[at].mean / 100)
+
+
+def test_the_chart_of_the_leaderboard_is_its_table(results):
+    shown = section(results, "leaderboard")
+    (ranking,), (profiles,) = (panels.charts for panels in shown.panels)
+    table = shown.tables[0]
+    assert list(ranking.rows) == [row[0] for row in table.rows]
+    marks = [next(iter(marks.values())) for marks in ranking.rows.values()]
+    assert [mark.value for mark in marks] == [row[2].mean for row in table.rows]
+    assert sum(not line.hidden for line in profiles.series) == 8
+    (optimal,) = (line for line in profiles.series if line.label == "optimal")
+    assert optimal.y[0] > 50
+
+
+def test_the_charts_of_exponents_show_what_the_tables_say(results):
+    shown = section(results, "norm-exponents")
+    lines, clouds = shown.panels
+    first = lines.charts[0]
+    rows = {(row[0], float(row[1])): row for row in shown.tables[0].rows}
+    for line in first.series[:-2]:  # without the paper's two laws
+        discount = line.label.removeprefix("γ_SR = ")
+        for eta, exponent in zip(line.x, line.y, strict=True):
+            cell = rows[discount, eta][2]
+            assert np.isnan(cell.mean) if np.isnan(exponent) else cell.mean == exponent
+    assert {series.points for chart in clouds.charts for series in chart.series} == {"only"}
+
+
 def test_theorem1_breaks_no_bound(results):
     shown = section(results, "theorem1")
+    for chart in shown.panels[0].charts:
+        states = chart.series[0]
+        assert len(states.x) <= theorem1.MOST_POINTS
+        assert np.all(states.y <= states.x + 1e-9)
     assert all(row[2:4] == (0, 0) for row in shown.tables[0].rows)
     assert "; 0 break a bound." in shown.words[0]
 
@@ -419,10 +466,14 @@ def test_report_is_one_whole_page(results):
     html, sections = report_html(results)
     assert sections == NAMES  # every job belongs to an experiment
     assert html.count("<section") == len(sections)
-    assert html.count("data:image/svg+xml") == 8
+    assert html.count("data:image/svg+xml") == 1  # the map of Sarsa's sweep
     charts = [json.loads(text) for text in re.findall(r'json">(.*?)</script>', html)]
     assert [chart["kind"] for chart in charts].count("explorer") == 1
+    assert [chart["kind"] for chart in charts].count("intervals") == 1
     assert all(chart["series"] for chart in charts if chart["kind"] == "lines")
+    assert len({item.name for one in TABULAR for item in section(results, one.name).panels}) == (
+        html.count('<figure id="')
+    )
     assert "countless reproduce table6 --runs 30 --seed 3" in html
     assert 'src="http' not in html
     assert ">nan<" not in html

@@ -72,6 +72,10 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert 0.0 <= overall.rows[1][3] <= 1.0  # of PPO with counts against PPO alone
     assert overall.rows[2][3] is None  # our DQN has no such rival
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
+    *_, success = shown.section.panels
+    assert success.charts[0].title == "All tasks as symbols"
+    (mark,) = success.charts[0].rows[ALONE].values()
+    assert (mark.value, mark.note) == (100.0 * overall.rows[0][1], "1 seed")
     for figure in shown.section.figures:
         assert figure.stem.with_suffix(".png").stat().st_size > 5_000
     # What is half done says so.

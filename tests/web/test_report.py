@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from countless.analysis.charts import Chart, Intervals, Mark, Panels, Series
+from countless.analysis.html import page, panels_html
 from countless.cli.main import main
-from web.browser import PHONE, open_page, violations
+from web.browser import DESKTOP, PHONE, open_page, violations
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +18,7 @@ def report(tmp_path_factory):
     store = str(folder / "store")
     for command in (
         ["reproduce", "table1", "--runs", "30"],
+        ["reproduce", "theorem1", "--runs", "20"],
         ["run", "sarsa-sr", "riverswim", "--runs", "25", "--steps", "400"],
         ["run", "sarsa", "riverswim", "--runs", "25", "--steps", "400"],
         ["sweep", "sarsa", "chain-5", "--grid", str(folder / "grid.toml"), "--runs", "5"],
@@ -28,7 +31,7 @@ def report(tmp_path_factory):
 
 def drawn(page):
     """Scroll through the page until every chart is drawn."""
-    for section in page.query_selector_all("section"):
+    for section in page.query_selector_all("section, figure"):
         section.scroll_into_view_if_needed()
         page.wait_for_timeout(60)
     page.wait_for_function(
@@ -75,7 +78,7 @@ def test_lines_are_read_hidden_zoomed_and_downloaded(browser, report, tmp_path):
     page.mouse.up()
     page.mouse.move(0, 0)
     assert plot.screenshot() != before
-    chart.get_by_text("Show all").click()
+    chart.get_by_text("Zoom out").click()
     plot.focus()
     page.keyboard.press("+")
     with page.expect_download() as download:
@@ -141,10 +144,93 @@ def test_the_command_is_copied(browser, report):
     page.close()
 
 
-def test_data_cannot_break_out_of_the_page(tmp_path):
-    from countless.analysis.charts import Chart, Panels, Series
-    from countless.analysis.html import panels_html
+@pytest.fixture(scope="module")
+def charts(tmp_path_factory):
+    """A page of its own with logarithmic axes, points, lines that wait, and intervals."""
+    n = [10, 100, 1_000, 10_000]
+    regret = Chart(
+        "Regret", "steps", "regret (steps)",
+        (
+            Series("a", n, [5, float("nan"), 50, 90], [0, 1, 40, 80], [9, 30, 60, 100]),
+            Series("b", n, [3, 30, 300, 3_000], style=("#000000", "--"), points="too", hidden=True),
+        ),
+        log="xy", ticks=n,
+    )  # fmt: skip
+    cloud = Chart("Cloud", "visits", "norm", (Series("s", [1, 1, 9], [2, 3, 4], points="only"),))
+    rows = {
+        f"a long name of agent {i}": {
+            "tuned": Mark(0.1 * i, (0.1 * i - 0.05, 0.1 * i + 0.07)),
+            "default": Mark(float("nan"), note="0 of 5"),
+        }
+        for i in range(6)
+    }
+    scores = Intervals("Scores", "agent", "IQM of the score", rows)
+    none = Intervals("Nothing", "agent", "episodes", {"a": {"x": Mark(float("nan"))}}, log=True)
+    path = tmp_path_factory.mktemp("charts") / "charts.html"
+    body = [panels_html(Panels("all", "A caption.", (regret, cloud, scores, none)))]
+    path.write_text(page("Charts", "Of all kinds.", [], body), encoding="utf-8")
+    return path
 
+
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light")]
+)
+def test_every_kind_of_chart_is_drawn_and_accessible(browser, charts, size, scheme):
+    page, errors = open_page(browser, charts.as_uri(), size, scheme)
+    assert drawn(page) == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert violations(page) == []
+    assert errors == []
+    page.close()
+
+
+def test_logarithmic_axes_are_zoomed_and_lines_wait_to_be_shown(browser, charts):
+    page, errors = open_page(browser, charts.as_uri())
+    drawn(page)
+    chart = page.locator(".chart").first
+    waiting = chart.locator(".legend button").nth(1)
+    assert waiting.get_attribute("aria-pressed") == "false"
+    plot = chart.locator(".plot")
+    pictures = [plot.screenshot()]
+    waiting.click()
+    page.mouse.move(0, 0)
+    pictures.append(plot.screenshot())
+    plot.focus()
+    for key in ("+", "ArrowRight", "0"):
+        page.keyboard.press(key)
+        pictures.append(plot.screenshot())
+    assert len(set(pictures[:4])) == 4
+    assert errors == []
+    page.close()
+
+
+def test_intervals_are_text_and_can_be_hidden_and_downloaded(browser, charts, tmp_path):
+    page, errors = open_page(browser, charts.as_uri())
+    drawn(page)
+    chart = page.locator(".chart").nth(2)
+    row = chart.locator("li").nth(3)
+    said = " ".join(row.locator(".said").inner_text().split())
+    assert said == "tuned: 0.30 (0.25 to 0.37) default: –, 0 of 5"
+    track = row.locator(".track").bounding_box()
+    dot = row.locator(".track .dot").bounding_box()
+    last = chart.locator("li").nth(5).locator(".track .dot").bounding_box()
+    assert track["x"] < dot["x"] < last["x"] < track["x"] + track["width"]
+    button = chart.locator(".legend button").nth(1)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert "default" not in row.locator(".said").inner_text()
+    with page.expect_download() as download:
+        chart.get_by_text("Download CSV").click()
+    download.value.save_as(tmp_path / "data.csv")
+    lines = (tmp_path / "data.csv").read_text().splitlines()
+    assert lines[0] == "agent,of,IQM of the score,low,high,note"
+    assert lines[5] == "a long name of agent 2,tuned,0.2,0.15,0.27,"
+    assert lines[6] == "a long name of agent 2,default,,,,0 of 5"
+    assert errors == []
+    page.close()
+
+
+def test_data_cannot_break_out_of_the_page(tmp_path):
     bad = "</script><script>alert(1)</script>"
     html = panels_html(Panels("x", bad, (Chart(bad, "x", "y", (Series(bad, [1], [2]),)),)))
     assert "<script>alert" not in html

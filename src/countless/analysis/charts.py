@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countless.analysis.curves import PALETTE, Curve, band, styles
+from countless.analysis.statistics import profile
 
 LEVELS = 160  # points of a distribution
 DIGITS = 5  # that a page needs of a number
 MAP_DIGITS = 3  # a colour tells less
+MARK_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00")
+GREY = "#808080"  # of what is there to compare with; told from both papers
 
 
 @dataclass(frozen=True)
@@ -27,10 +30,16 @@ class Series:
     low: Sequence[float] | NDArray[Any] | None = None
     high: Sequence[float] | NDArray[Any] | None = None
     style: tuple[str, str] = ("#0072B2", "-")  # a colour, and a dash of Matplotlib
+    points: str = ""  # "only": no line through the points; "too": both
+    hidden: bool = False  # until its reader asks for it
 
     def to_json(self) -> dict[str, Any]:
         lines = {"x": self.x, "y": self.y, "low": self.low, "high": self.high}
-        kept = {name: compact(line) for name, line in lines.items() if line is not None}
+        kept: dict[str, Any] = {
+            name: compact(line) for name, line in lines.items() if line is not None
+        }
+        kept |= {"points": self.points} if self.points else {}
+        kept |= {"hidden": True} if self.hidden else {}
         colour, dash = self.style
         return {"label": self.label, "colour": colour, "dash": dash, **kept}
 
@@ -44,6 +53,10 @@ class Chart:
     y: str
     series: tuple[Series, ...]
     steps: int = 0  # 1: a value holds until the next point; -1: from the point before; 0: neither
+    log: str = (
+        ""  # the axes that are logarithmic: "x", "y" or "xy"; what is not above 0 is not drawn
+    )
+    ticks: Sequence[float] = ()  # on the axis of x, where they are not left to the page
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -52,7 +65,48 @@ class Chart:
             "x": self.x,
             "y": self.y,
             "steps": self.steps,
+            "log": self.log,
+            "ticks": list(self.ticks),
             "series": [series.to_json() for series in self.series],
+        }
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value with its interval, and a few words on it; NaN for what is not known."""
+
+    value: float
+    ends: tuple[float, float] = (math.nan, math.nan)
+    note: str = ""
+
+    def to_json(self) -> list[Any]:
+        return [*compact((self.value, *self.ends)), *([self.note] if self.note else [])]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """One row per label with a mark for each name: points and intervals under one another."""
+
+    title: str
+    label: str  # what a row is: "agent"
+    x: str  # what is measured, with its unit
+    rows: Mapping[str, Mapping[str, Mark]]
+    log: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        names = list(dict.fromkeys(name for marks in self.rows.values() for name in marks))
+        return {
+            "kind": "intervals",
+            "title": self.title,
+            "label": self.label,
+            "x": self.x,
+            "log": self.log,
+            "names": names,
+            "colours": MARK_COLOURS[: len(names)],
+            "rows": [
+                [label, [marks[name].to_json() if name in marks else None for name in names]]
+                for label, marks in self.rows.items()
+            ],
         }
 
 
@@ -136,7 +190,7 @@ class Panels:
 
     name: str  # unique on a page
     caption: str
-    charts: tuple[Chart | Explorer | MapChart, ...]
+    charts: tuple[Chart | Explorer | Intervals | MapChart, ...]
 
 
 def compact(
@@ -171,26 +225,24 @@ def line_styles(labels: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     return solid
 
 
+def banded(label: str, x: NDArray[Any], y: NDArray[Any], style: tuple[str, str]) -> Series:
+    """The mean of y (runs, points) with its 95% band, where some run is known."""
+    mean, half = band(y)
+    known, shown = np.isfinite(mean), np.isfinite(half).any()
+    low, high = ((mean - half)[known], (mean + half)[known]) if shown else (None, None)
+    return Series(label, x[known], mean[known], low, high, style)
+
+
 def curve_chart(title: str, curves: Mapping[str, tuple[str, Curve]]) -> Chart:
     """Mean return with its 95% band over the runs, one line for each label -> (agent, curve)."""
     chosen = line_styles({label: agent for label, (agent, _) in curves.items()})
-    series, unit = [], "steps"
-    for label, (_, curve) in curves.items():
-        mean, half = band(curve.y)
-        known, unit = np.isfinite(mean), curve.unit
-        shown = np.isfinite(half).any()
-        series.append(
-            Series(
-                label,
-                curve.x[known],
-                mean[known],
-                (mean - half)[known] if shown else None,
-                (mean + half)[known] if shown else None,
-                chosen[label],
-            )
-        )
+    units = [curve.unit for _, curve in curves.values()]
+    unit = units[-1] if units else "steps"
+    series = tuple(
+        banded(label, curve.x, curve.y, chosen[label]) for label, (_, curve) in curves.items()
+    )
     y = "reward so far" if unit == "steps" else "return of an episode"
-    return Chart(title, unit, y, tuple(series))
+    return Chart(title, unit, y, series)
 
 
 def distribution_chart(
@@ -217,18 +269,16 @@ def distribution_chart(
     return Chart(title, x, "runs with at least that (%)", series, steps=-1)
 
 
-def profile_chart(title: str, scores: Mapping[str, Sequence[NDArray[Any]]], x: str) -> Chart:
-    """Performance profiles: the share of runs with at least a score in percent, averaged over the
-    tasks (Agarwal et al. 2021)."""
+def profile_chart(
+    title: str, scores: Mapping[str, Sequence[NDArray[Any]]], x: str, most: int = len(PALETTE)
+) -> Chart:
+    """Performance profiles with their 95% bands (Agarwal et al. 2021): the share of runs with at least
+    a score in percent, averaged over the tasks. All but the first `most` wait to be asked for."""
     chosen = line_styles({label: label for label in scores})
     levels = np.linspace(0.0, 1.0, 101)
-    series = tuple(
-        Series(
-            label,
-            100.0 * levels,
-            100.0 * np.mean([(task[:, None] >= levels).mean(axis=0) for task in tasks], axis=0),
-            style=chosen[label],
-        )
-        for label, tasks in scores.items()
-    )
-    return Chart(title, x, "runs with at least that (%)", series, steps=-1)
+    series = []
+    for i, (label, tasks) in enumerate(scores.items()):
+        share, low, high = (100.0 * line for line in profile(tasks, levels))
+        line = Series(label, 100.0 * levels, share, style=chosen[label], hidden=i >= most)
+        series.append(replace(line, low=low, high=high) if np.isfinite(low).any() else line)
+    return Chart(title, x, "runs with at least that (%)", tuple(series), steps=-1)

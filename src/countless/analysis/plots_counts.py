@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from countless.analysis.charts import Chart, Series
 from countless.analysis.curves import STYLES
 from countless.analysis.plots import STYLE, Array, save_figure, short
 
@@ -20,6 +21,34 @@ class CountErrors:
     steps: Array
     error: Array
     parted: Array
+
+
+def count_error_charts(panels: Mapping[str, Mapping[str, CountErrors]]) -> tuple[Chart, ...]:
+    """What `draw_count_errors` draws, for a page: errors first, then the runs that have parted."""
+    labels = list(dict.fromkeys(label for lines in panels.values() for label in lines))
+    kinds = {
+        "error": ("errors", "mean error of the count (%)"),
+        "parted": ("other actions", "runs that have parted (%)"),
+    }
+    return tuple(
+        Chart(
+            f"{title}: {what}",
+            "steps",
+            y,
+            tuple(
+                Series(
+                    label,
+                    line.steps,
+                    100.0 * getattr(line, kind),
+                    style=STYLES[labels.index(label)],
+                )
+                for label, line in lines.items()
+            ),
+            log="x",
+        )
+        for kind, (what, y) in kinds.items()
+        for title, lines in panels.items()
+    )
 
 
 def draw_count_errors(stem: Path, panels: Mapping[str, Mapping[str, CountErrors]]) -> None:

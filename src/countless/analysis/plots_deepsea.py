@@ -8,7 +8,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
+from countless.analysis.charts import GREY, Chart, Intervals, Mark, Series, line_styles
 from countless.analysis.plots import COLOURS, STYLE, save_figure, short
 
 # One colour and marker per agent.
@@ -17,6 +19,62 @@ MARKERS = "osD^v<>PX*"
 SIZE_COLOURS = ("#9ECAE1", "#4292C6", "#084594", "#6A51A3", "#3F007D")
 # size -> the episode of each seed that succeeded, and how many seeds there were
 Points = Mapping[int, tuple[Sequence[int], int]]
+
+
+def solved_chart(title: str, agents: Mapping[str, Points], x: str) -> Intervals:
+    """The median and the range of the seeds that succeeded, for each agent and size."""
+    rows = {
+        label: {
+            f"N = {size}": Mark(
+                float(np.median(found)) if found else np.nan,
+                (min(found), max(found)) if len(found) > 1 else (np.nan, np.nan),
+                f"{len(found)} of {seeds}",
+            )
+            for size, (found, seeds) in points.items()
+            if seeds
+        }
+        for label, points in agents.items()
+    }
+    return Intervals(title, "agent", x, rows, log=True)
+
+
+def episode_charts(
+    panels: Mapping[str, Mapping[str, Points]], sizes: Sequence[int], most: int
+) -> tuple[Chart, ...]:
+    """What `draw_episodes` draws, for a page: medians alone."""
+    chosen = line_styles({label: label for agents in panels.values() for label in agents})
+    n = np.linspace(min(sizes) - 1, max(sizes) + 1)
+    n = n[2.0**n <= most]
+    random = (Series("random acting: 2^N", n, 2.0**n, style=(GREY, "--")),) if len(n) else ()
+    charts = []
+    for title, agents in panels.items():
+        medians = {
+            label: {size: float(np.median(found)) for size, (found, _) in points.items() if found}
+            for label, points in agents.items()
+        }
+        series = tuple(
+            Series(label, list(y), list(y.values()), style=chosen[label], points="too")
+            for label, y in medians.items()
+            if y
+        )
+        if series:
+            drawn = (*series, *random)
+            charts.append(
+                Chart(title.capitalize(), "size N", "episodes", drawn, log="y", ticks=sizes)
+            )
+    return tuple(charts)
+
+
+def success_chart(
+    title: str, episodes: NDArray[np.int64], success: Mapping[str, NDArray[np.float64]]
+) -> Chart:
+    """The share of the last 100 episodes that succeed, (seeds, episodes) for each agent: the mean."""
+    chosen = line_styles({label: label for label in success})
+    series = tuple(
+        Series(label, episodes, 100.0 * y.mean(axis=0), style=chosen[label])
+        for label, y in success.items()
+    )
+    return Chart(title, "episodes", "successful episodes (%)", series)
 
 
 def draw_solved(

@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
+from countless.analysis.charts import GREY, Chart, Series
 from countless.analysis.plots import COLOURS, STYLE, Array, save_figure, short
 
 LEAST, MOST = 0.0, 1.2  # of the colours
@@ -21,6 +22,22 @@ class Plane:
 
     title: str
     values: Array
+    half: Array  # of the intervals
+
+    def chart(self, etas: Sequence[float], gammas: Sequence[float]) -> Chart:
+        """A line over the step size for each discount, and the exponents 0.5 and 1."""
+        series = [
+            Series(f"γ_SR = {gamma:g}", etas, y, y - half, y + half, (colour, "-"), points="too")
+            for gamma, colour, y, half in zip(gammas, COLOURS, self.values, self.half, strict=False)
+            if np.isfinite(y).any()
+        ]
+        ends = (etas[0], etas[-1])
+        series += [
+            Series(f"{words} (a = {a:g})", ends, (a, a), style=(GREY, ":" if a < 1.0 else "--"))
+            for words, a in (("1/√n", 0.5), ("1/n", 1.0))
+        ]
+        x, y = "step size η of the SR", "exponent a of n"
+        return Chart(self.title, x, y, tuple(series), log="x")
 
 
 def draw_planes(
@@ -61,6 +78,15 @@ class Scatter:
     title: str
     x: Array
     y: Mapping[str, Array]
+
+    def chart(self) -> Chart:
+        """For a page."""
+        known = np.isfinite(self.x)
+        series = tuple(
+            Series(label, self.x[known], y[known], style=(colour, "-"), points="only")
+            for colour, (label, y) in zip((COLOURS[0], COLOURS[4]), self.y.items(), strict=True)
+        )
+        return Chart(self.title, "exponent a of n", "mean return", series)
 
 
 def draw_scatters(stem: Path, rows: Sequence[Sequence[Scatter]]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from countless.analysis.charts import Intervals, Mark
 from countless.analysis.plots import COLOURS, STYLE, save_figure
 
 Interval = tuple[float, tuple[float, float]]  # a value and the ends of its interval
@@ -21,6 +22,18 @@ class Score:
     tuned: Interval
     default: Interval
     means: Sequence[float]
+
+
+TUNED, DEFAULT = "tuned on other MDPs", "default parameters"
+
+
+def leaderboard_chart(title: str, scores: Mapping[str, Score]) -> Intervals:
+    """The left half of the drawing, for a page."""
+    rows = {
+        name: {TUNED: Mark(*score.tuned), DEFAULT: Mark(*score.default)}
+        for name, score in scores.items()
+    }
+    return Intervals(title, "agent", "IQM of the normalised return", rows)
 
 
 def draw_leaderboard(stem: Path, scores: Mapping[str, Score], envs: Sequence[str]) -> None:
@@ -41,8 +54,8 @@ def draw_leaderboard(stem: Path, scores: Mapping[str, Score], envs: Sequence[str
                     value, i + shift, "o", color=colour, markersize=5,
                     markerfacecolor=colour if filled else "white",
                 )  # fmt: skip
-        left.plot([], [], "o", color=COLOURS[0], label="tuned on other MDPs")
-        left.plot([], [], "o", color="0.45", markerfacecolor="white", label="default")
+        left.plot([], [], "o", color=COLOURS[0], label=TUNED)
+        left.plot([], [], "o", color="0.45", markerfacecolor="white", label=DEFAULT)
         left.legend(loc="lower right", fontsize=8)
         left.set(xlabel="IQM of normalised return", yticks=range(len(scores)))
         left.set_yticklabels(list(scores))

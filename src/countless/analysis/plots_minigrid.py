@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from countless.analysis.curves import styles
 from countless.analysis.plots import STYLE, save_figure
+from countless.analysis.statistics import profile
 
 LEVELS = np.linspace(0.0, 1.0, 101)
 
@@ -23,8 +24,9 @@ def draw_profiles(stem: Path, scores: Mapping[str, Sequence[NDArray[Any]]]) -> N
         figure, ax = plt.subplots(figsize=(6.4, 3.8))
         for label, tasks in scores.items():
             colour, dash = looks[label]
-            shares = np.mean([(x[:, None] >= LEVELS).mean(axis=0) for x in tasks], axis=0)
-            ax.plot(100.0 * LEVELS, 100.0 * shares, color=colour, linestyle=dash, label=label)
+            share, low, high = (100.0 * line for line in profile(tasks, LEVELS))
+            ax.plot(100.0 * LEVELS, share, color=colour, linestyle=dash, label=label)
+            ax.fill_between(100.0 * LEVELS, low, high, color=colour, alpha=0.12, linewidth=0)
         ax.set(
             xlabel="success in the last 100 episodes, at least (%)",
             ylabel="runs (%)",

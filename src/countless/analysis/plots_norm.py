@@ -13,6 +13,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
+from countless.analysis.charts import GREY, Chart, Series
 from countless.analysis.plots import COLOURS, STYLE, Array, save_figure, short
 
 TIMES = ("#56B4E9", "#0072B2", "#000000")  # early, halfway, at the end
@@ -25,6 +26,33 @@ class Correlations:
 
     step: NDArray[np.int64]
     y: Array
+
+    def lines(self) -> tuple[NDArray[np.int64], Array, Array, Array]:
+        """Where some seed is known: the steps, the mean of the seeds, the least and the largest."""
+        known = np.isfinite(self.y).any(axis=0)
+        y = self.y[:, known]
+        mean, low, high = (of(y, axis=0) for of in (np.nanmean, np.nanmin, np.nanmax))
+        return self.step[known], mean, low, high
+
+
+def _colour(i: int) -> str:
+    return COLOURS[(4 * i) % len(COLOURS)]
+
+
+def correlation_charts(
+    panels: Mapping[str, Mapping[str, Correlations]], wanted: float
+) -> tuple[Chart, ...]:
+    """What `draw_correlations` draws, for a page."""
+    charts = []
+    for title, lines in panels.items():
+        series = [
+            Series(label, *one.lines(), (_colour(i), "-"), points="too")
+            for i, (label, one) in enumerate(lines.items())
+        ]
+        ends = [0, max(float(one.step[-1]) for one in lines.values())]
+        series.append(Series(f"wanted: {wanted:g}", ends, [wanted] * 2, style=(GREY, "--")))
+        charts.append(Chart(title, "steps", "rank correlation", tuple(series)))
+    return tuple(charts)
 
 
 def draw_correlations(
@@ -39,11 +67,9 @@ def draw_correlations(
         handles: dict[str, Any] = {}
         for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
             for i, (label, one) in enumerate(lines.items()):
-                known = np.isfinite(one.y).any(axis=0)
-                x, y = one.step[known], one.y[:, known]
-                colour = COLOURS[(4 * i) % len(COLOURS)]
-                (handles[label],) = ax.plot(x, np.nanmean(y, axis=0), ".-", color=colour)
-                low, high = np.nanmin(y, axis=0), np.nanmax(y, axis=0)
+                x, mean, low, high = one.lines()
+                colour = _colour(i)
+                (handles[label],) = ax.plot(x, mean, ".-", color=colour)
                 ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
             handles[f"wanted: {wanted:g}"] = ax.axhline(wanted, color="0.4", ls="--", lw=1)
             ax.axhline(0.0, color="0.7", linewidth=1)
@@ -61,6 +87,30 @@ class Cloud:
     step: int
     visits: NDArray[np.int64]
     norm: Array
+
+
+def cloud_charts(rows: Mapping[str, Mapping[str, Sequence[Cloud]]]) -> tuple[Chart, ...]:
+    """What `draw_clouds` draws, for a page."""
+    return tuple(
+        Chart(
+            f"{env}, {label}",
+            "visits",
+            "norm of the SR",
+            tuple(
+                Series(
+                    f"after {cloud.step:,} steps",
+                    cloud.visits[cloud.visits > 0],
+                    cloud.norm[cloud.visits > 0],
+                    style=(colour, "-"),
+                    points="only",
+                )
+                for colour, cloud in zip(TIMES, clouds, strict=False)
+            ),
+            log="xy",
+        )
+        for env, row in rows.items()
+        for label, clouds in row.items()
+    )
 
 
 def draw_clouds(stem: Path, rows: Mapping[str, Mapping[str, Sequence[Cloud]]]) -> None:

@@ -108,6 +108,31 @@ def pooled_iqm(
     return value, (float(low), float(high))
 
 
+def profile(
+    scores: Sequence[NDArray[np.float64]], levels: NDArray[np.float64], seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The share of runs with at least each level, mean over the tasks, and the ends of its 95% band.
+
+    A performance profile (Agarwal et al. 2021); the bootstrap is that of `pooled_iqm`, and the band
+    holds at each level by itself. NaN for the band where a task has fewer than five runs.
+
+    >>> profile([np.array([1.0, 0.2]), np.array([0.6])], np.array([0.5]))[0]
+    array([0.75])
+    """
+    reached = [(runs[:, None] >= levels).astype(np.float64) for runs in scores]
+    share: NDArray[np.float64] = np.mean([task.mean(axis=0) for task in reached], axis=0)
+    if min(map(len, scores)) < FEWEST_RUNS:
+        none = np.full(len(levels), np.nan)
+        return share, none, none
+    rng = np.random.default_rng(seed)
+    drawn = np.zeros((RESAMPLES, len(levels)))
+    for task in reached:  # how often a resample has each run
+        runs = len(task)
+        drawn += rng.multinomial(runs, np.full(runs, 1.0 / runs), RESAMPLES) @ task / runs
+    low, high = np.quantile(drawn / len(reached), (0.025, 0.975), axis=0)
+    return share, low, high
+
+
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's: the correlation of ranks, ties at their mean rank; NaN where one side is constant.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from countless.agents.dqn.agents import FRAMES, make_config
+from countless.analysis.charts import Panels, curve_chart
 from countless.analysis.tables import Cell, Table, counted
 from countless.core.provenance import machine
 from countless.experiments.atari_published import (
@@ -32,7 +33,7 @@ from countless.experiments.experiment import (
     Records,
     Section,
 )
-from countless.runs.groups import performance
+from countless.runs.groups import groups_of, performance
 from countless.runs.job import Execution, Job, Stopped
 from countless.runs.measurement import MeasurementJob
 
@@ -120,9 +121,30 @@ def atari_table(
             _cost_words(costs.to_pylist()),
         )
         claims = () if plan.scale == "paper" else (_claim(columns, plan),)
-        return Section(tables, (), paragraphs, " ".join(map(str, plan.seeds)), claims)
+        seeds = " ".join(map(str, plan.seeds))
+        return Section(tables, (), paragraphs, seeds, claims, _curves(name, columns, plan, records))
 
     return Experiment(name, summary, title, "dqn", jobs, render, devices=True, games=games)
+
+
+def _curves(
+    name: str, columns: Sequence[Column], plan: Plan, records: Records
+) -> tuple[Panels, ...]:
+    """The learning curves of each game in which an episode ended."""
+    charts = []
+    for game in plan.games:
+        curves = {}
+        for column in columns:
+            (group,) = groups_of([records[cell_job(column, game, s, plan)] for s in plan.seeds])
+            if group.curve is not None and np.isfinite(group.curve.y).any():
+                curves[column.label] = (column.agent, group.curve)
+        if curves:
+            charts.append(curve_chart(game, curves))
+    caption = (
+        "Learning curves: the mean score of the episodes that ended in each fiftieth of the frames, "
+        "mean over the seeds, with a 95% band from two seeds on."
+    )
+    return (Panels(f"{name}-curves", caption, tuple(charts)),) if charts else ()
 
 
 def _claim(columns: Sequence[Column], plan: Plan) -> Claim:

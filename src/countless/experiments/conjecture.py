@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.kernels.ssr_counts import LOWER, UPPER, count_from_norm
 from countless.agents.tabular.simulate import NORM, SLOT, STATE, trace_runs
-from countless.analysis.plots_counts import CountErrors, draw_count_errors
+from countless.analysis.charts import Panels
+from countless.analysis.plots_counts import CountErrors, count_error_charts, draw_count_errors
 from countless.analysis.statistics import Summary, summarise
 from countless.analysis.tables import Cell, Estimate, Table
 from countless.envs.catalog import make_mdp
@@ -241,7 +242,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for agent in AGENTS
         for source in sources(env)
     ]
-    figures = []
+    figures, shown = [], []
     for env, domain in DOMAIN_LABELS.items():
         if env not in environments():
             continue
@@ -260,7 +261,16 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             "since the mark before and over runs (1: n̂ is infinite or 0). Below: the share of runs "
             "that have taken another action than the same run with true counts."
         )
-        figures.append(Figure(stem, caption))
+        figures.append(Figure(stem, caption, interactive=True))
+        told = (
+            f"{domain}: first how far the count n̂ that is read off the norm is from the true n, "
+            "|n̂ − n| / max(n̂, n) of the pair of state and action just tried, mean over the steps since "
+            "the point before and over runs (100%: n̂ is infinite or 0). Then the share of runs that "
+            "have taken another action than the same run with true counts. A line is a way to read "
+            "counts off the norm: by the upper end of Theorem 1 (ssr) or the lower one (ssr-low), at a "
+            "discount γ."
+        )
+        shown.append(Panels(f"conjecture-{env}", told, count_error_charts(panels)))
     tables = [_table(env, [one for one in compared if one.env == env], plan, records)
               for env in environments()]  # fmt: skip
     return Section(
@@ -268,6 +278,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         tuple(figures),
         _words(compared),
         claims=tuple(_claim(agent, compared) for agent in AGENTS),
+        panels=tuple(shown),
     )
 
 

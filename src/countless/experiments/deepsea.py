@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.agents.dqn.agents import OF_BONUS
+from countless.analysis.charts import Chart, Intervals, Panels
 from countless.analysis.tables import Cell, Table
 from countless.experiments.bsuite_score import (
     EPISODES,
@@ -17,7 +19,15 @@ from countless.experiments.bsuite_score import (
     beats_dithering,
     solution_of_wins,
 )
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
+from countless.experiments.experiment import (
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Returns,
+    Section,
+    unfinished,
+)
 from countless.runs.job import Job
 from countless.runs.solved import Solved, first
 
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
 
 STABLE = Solved(least=0.5, share=0.9, window=100, overall=0.1)
 SCALE = "small"  # the agents' own
+CURVE_POINTS = 61
 
 
 def env_of(size: int) -> str:
@@ -115,7 +126,7 @@ class Outcome:
     episodes: int
 
 
-def outcome(returns: np.ndarray[Any, np.dtype[np.float64]], size: int, most: int) -> Outcome:
+def outcome(returns: Returns, size: int, most: int) -> Outcome:
     """From the returns of the episodes of one seed."""
     returns = returns[:most]
     wins = returns >= STABLE.least
@@ -124,6 +135,21 @@ def outcome(returns: np.ndarray[Any, np.dtype[np.float64]], size: int, most: int
     at = solution_of_wins(wins, most, ended)
     beats = beats_dithering(size, at)
     return Outcome(first(wins), stable, at, beats, int(wins.sum()), len(returns))
+
+
+def success(returns: Returns, episodes: NDArray[np.int64]) -> Returns:
+    """The share of the last 100 episodes that find the treasure, after so many episodes.
+
+    A run that has ended goes on as it ended: it ends once it is stable.
+
+    >>> success(np.array([0.0, 1.0, 1.0, 1.0]), np.array([2, 4, 8])).tolist()
+    [0.5, 0.75, 0.75]
+    """
+    wins = np.concatenate([[0.0], np.cumsum(returns >= STABLE.least)])
+    at = np.minimum(episodes, len(returns))
+    before = np.maximum(at - STABLE.window, 0)
+    share: Returns = (wins[at] - wins[before]) / np.maximum(at - before, 1)
+    return share
 
 
 def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
@@ -135,17 +161,28 @@ def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
 
 def render(plan: Plan, records: Records, folder: Path) -> Section:
     """A table per size, one over all sizes, and episodes against size."""
-    from countless.analysis.plots_deepsea import draw_episodes, draw_solved
+    from countless.analysis.plots_deepsea import (
+        draw_episodes,
+        draw_solved,
+        episode_charts,
+        solved_chart,
+        success_chart,
+    )
 
     most = EXTENTS[plan.scale].episodes
-    found = {
+    returns = {
         (row.label, env): [
-            done
+            done.records["return"].to_numpy()[:most]
             for seed in plan.seeds
-            if (done := _outcome_of(records, cell_job(row, env, seed, plan), most)) is not None
+            if (done := records.find(cell_job(row, env, seed, plan))) is not None
+            and done.records is not None
         ]
         for row in ROWS
         for env in plan.games
+    }
+    found = {
+        (label, env): [outcome(one, size_of(env), most) for one in seeds]
+        for (label, env), seeds in returns.items()
     }
     stable = "stable: 90 of 100 episodes"
     kinds = {"first treasure": "first_win", stable: "stable"}
@@ -168,9 +205,30 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for label, points in panels[stable].items()
         if any(n for _, n in points.values())
     }
+    shown: tuple[Panels, ...] = ()
     if begun:
-        draw_solved(folder / "solved", begun, sizes, "episodes until 90 of 100 find the treasure")
+        until = "episodes until 90 of 100 find the treasure"
+        draw_solved(folder / "solved", begun, sizes, until)
         draw_episodes(folder / "episodes", panels, sizes, most)
+        at = np.unique(np.linspace(1, most, CURVE_POINTS).astype(np.int64))
+        curves = {
+            env: {
+                row.label: np.array([success(one, at) for one in seeds])
+                for row in ROWS
+                if (seeds := returns[row.label, env])
+            }
+            for env in plan.games
+        }
+        shown = _panels(
+            most,
+            solved_chart("Episodes until it is solved", begun, until),
+            episode_charts(panels, sizes, most),
+            tuple(
+                success_chart(f"N = {size_of(env)}", at, lines)
+                for env, lines in curves.items()
+                if lines
+            ),
+        )
     solved = (
         f"Seeds that find the treasure of DeepSea in 90 of 100 episodes in a row, of at most {most:,} "
         "episodes, and when. Random acting finds it once in 2^N episodes."
@@ -182,23 +240,48 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
     return Section(
         (*(_size_table(env, found, plan) for env in plan.games), _summary(found, plan)),
-        (Figure(folder / "solved", solved), Figure(folder / "episodes", caption)) if begun else (),
+        (
+            Figure(folder / "solved", solved, interactive=True),
+            Figure(folder / "episodes", caption, interactive=True),
+        )
+        if begun
+        else (),
         (*unfinished(sum(map(len, found.values())), len(found) * len(plan.seeds)), *_words(most)),
         " ".join(map(str, plan.seeds)),
+        panels=shown,
     )
 
 
+def _panels(
+    most: int, solved: Intervals, episodes: tuple[Chart, ...], curves: tuple[Chart, ...]
+) -> tuple[Panels, ...]:
+    """What each shows, in words."""
+    panels = (
+        Panels(
+            "deepsea-solved",
+            "Episodes until an agent finds the treasure in 90 of 100 episodes in a row, of at most "
+            f"{most:,}: the median of the seeds that got there, a bar from the first of them to the "
+            "last, and how many of the seeds they are.",
+            (solved,),
+        ),
+        Panels(
+            "deepsea-episodes",
+            "Episodes until an agent first finds the treasure, and until it finds it in 90 of 100, "
+            "against the size N: the median of the seeds that got there. Random acting needs about "
+            "2^N episodes.",
+            episodes,
+        ),
+        Panels(
+            "deepsea-curves",
+            "Learning curves: the share of the last 100 episodes that found the treasure, mean over "
+            "the seeds. A run ends once it is solved, and counts as it ended from there on.",
+            curves,
+        ),
+    )
+    return tuple(one for one in panels if one.charts)
+
+
 Found = dict[tuple[str, str], list[Outcome]]
-
-
-def _outcome_of(records: Records, job: DqnJob, most: int) -> Outcome | None:
-    """None where the run is not finished."""
-    done = records.find(job)
-    if done is None:
-        return None
-    table = done.records
-    assert table is not None
-    return outcome(table["return"].to_numpy(), size_of(job.env), most)
 
 
 def _median(values: Sequence[int | None]) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from countless.agents.catalogue import make_agent
+from countless.analysis.charts import Panels, distribution_chart
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Cell, Estimate, Table, number
 from countless.envs.catalog import make_mdp
@@ -103,7 +104,25 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         formats=dict.fromkeys(numbers, ",.0f"),
     )
     words = (_replay_words(replays), *(_domain_words(env, fresh) for env in DOMAIN_LABELS))
-    return Section((table,), (), words, f"{TSE_REPLAY_SEED} for the replay, {plan.seed} otherwise")
+    seeds = f"{TSE_REPLAY_SEED} for the replay, {plan.seed} otherwise"
+    return Section((table,), (), words, seeds, panels=(_spread(fresh),))
+
+
+def _spread(fresh: Mapping[tuple[str, str], Returns]) -> Panels:
+    """All fresh runs: the means and the medians of the table lie far apart."""
+    return Panels(
+        "default-representation-returns",
+        "The share of fresh runs that reach at least a return. Where a line falls early and goes on "
+        "far to the right, a few runs carry the mean.",
+        tuple(
+            distribution_chart(
+                domain,
+                {row.label: fresh[env, row.label] for row in ROWS},
+                agents={row.label: row.agent for row in ROWS},
+            )
+            for env, domain in DOMAIN_LABELS.items()
+        ),
+    )
 
 
 def _published(env: str, row: Row) -> tuple[float | None, float | None]:

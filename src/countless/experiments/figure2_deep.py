@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.analysis.charts import Panels
 from countless.analysis.tables import Cell, Table
 from countless.envs.catalog import make_mdp
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
@@ -128,14 +129,19 @@ def views(env: str) -> dict[str, str]:
 def render(plan: Plan, records: Records, folder: Path) -> Section:
     """A table, the correlations over time, the norms against visits, and the maps."""
     traces = read_traces(plan, records)
-    figures = [_correlations(traces, plan, folder), _clouds(traces, plan, folder)]
+    drawn = [_correlations(traces, plan, folder), _clouds(traces, plan, folder)]
+    figures = [figure for figure, _ in drawn]
     if ROOMS in plan.games:
         figures += [
             _maps(traces[ROOMS, setting][0], setting, plan, folder / f"maps-{i + 1}")
             for i, setting in enumerate(SETTINGS)
         ]
     return Section(
-        (summary(traces, plan),), tuple(figures), _words(plan), " ".join(map(str, plan.seeds))
+        (summary(traces, plan),),
+        tuple(figures),
+        _words(plan),
+        " ".join(map(str, plan.seeds)),
+        panels=tuple(panels for _, panels in drawn),
     )
 
 
@@ -182,8 +188,8 @@ def _mean(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
 
 
-def _correlations(traces: Traces, plan: Plan, folder: Path) -> Figure:
-    from countless.analysis.plots_norm import Correlations, draw_correlations
+def _correlations(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Panels]:
+    from countless.analysis.plots_norm import Correlations, correlation_charts, draw_correlations
 
     panels = {
         f"{TITLES[env]}: {view}": {
@@ -198,16 +204,20 @@ def _correlations(traces: Traces, plan: Plan, folder: Path) -> Figure:
         if view != "all states"
     }
     draw_correlations(folder / "correlations", panels, WANTED)
-    return Figure(
-        folder / "correlations",
+    caption = (
         "Rank correlation over states of the norm of the learned successor features (target "
         "network) with the number of visits, while the agent learns: mean over seeds, and the range "
-        "of the seeds.",
+        f"of the seeds. A norm that counts visits well should have {WANTED:g} or more (dashed)."
+    )
+    charts = correlation_charts(panels, WANTED)
+    return (
+        Figure(folder / "correlations", caption, interactive=True),
+        Panels("figure2-deep-correlations", caption, charts),
     )
 
 
-def _clouds(traces: Traces, plan: Plan, folder: Path) -> Figure:
-    from countless.analysis.plots_norm import Cloud, draw_clouds
+def _clouds(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Panels]:
+    from countless.analysis.plots_norm import Cloud, cloud_charts, draw_clouds
 
     rows = {
         TITLES[env]: {
@@ -220,10 +230,13 @@ def _clouds(traces: Traces, plan: Plan, folder: Path) -> Figure:
         for env in plan.games
     }
     draw_clouds(folder / "norms", rows)
-    return Figure(
-        folder / "norms",
+    caption = (
         f"The norm of the learned successor features of each visited state against its visits, at "
-        f"three times (seed {plan.seeds[0]}).",
+        f"three times (seed {plan.seeds[0]})."
+    )
+    return (
+        Figure(folder / "norms", caption, interactive=True),
+        Panels("figure2-deep-norms", caption, cloud_charts(rows)),
     )
 
 

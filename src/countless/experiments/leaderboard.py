@@ -16,7 +16,9 @@ import numpy as np
 from countless.agents.catalogue import AGENTS, TABULAR, agent_entry, make_agent
 from countless.agents.tabular.agent import TabularAgent, reward_range
 from countless.agents.tabular.simulate import plans
-from countless.analysis.plots_leaderboard import Score, draw_leaderboard
+from countless.analysis.charts import Panels, profile_chart
+from countless.analysis.curves import PALETTE
+from countless.analysis.plots_leaderboard import Score, draw_leaderboard, leaderboard_chart
 from countless.analysis.statistics import pooled_iqm
 from countless.analysis.tables import Cell, Estimate, Table
 from countless.envs.catalog import make_mdp
@@ -158,9 +160,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for name in agents()
     }
     ranking = sorted(scores, key=lambda name: -scores[name].tuned[0])
-    draw_leaderboard(
-        folder / "leaderboard", {name: scores[name] for name in ranking}, environments()
-    )
+    ranked = {name: scores[name] for name in ranking}
+    draw_leaderboard(folder / "leaderboard", ranked, environments())
     runs = len(tuned[ranking[0]][0])
     caption = (
         "Left: interquartile mean of the normalised return over all MDPs and runs, with its 95% "
@@ -174,7 +175,31 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         _settings_table(ranking, plan, records),
     )
     words = _words(ranking, scores, plan)
-    return Section(tables, (Figure(folder / "leaderboard", caption),), words)
+    figure = Figure(folder / "leaderboard", caption, interactive=True)
+    return Section(tables, (figure,), words, panels=_panels(ranked, {n: tuned[n] for n in ranking}))
+
+
+def _panels(
+    ranked: Mapping[str, Score], tuned: Mapping[str, Sequence[Returns]]
+) -> tuple[Panels, ...]:
+    """The ranking with its intervals, and how the runs behind it are spread."""
+    count = len(environments())
+    told = (
+        f"Interquartile mean (IQM) of the normalised return over {count} MDPs and all runs, the best "
+        "agent first. The bar is the 95% interval of a bootstrap that draws the runs of every MDP "
+        "anew (Agarwal et al. 2021). 0 is what random actions collect, 1 what the best policy does."
+    )
+    spread = (
+        "Performance profiles: the share of runs that reach at least a score, averaged over the MDPs, "
+        "with parameters tuned on other MDPs. The higher a line, the better; the band is the 95% "
+        f"interval of the same bootstrap. The first {len(PALETTE)} of the ranking are drawn; press a "
+        "name to show or to hide it."
+    )
+    x = "normalised return (%; 0: random, 100: best)"
+    return (
+        Panels("leaderboard-ranking", told, (leaderboard_chart(f"{count} MDPs", ranked),)),
+        Panels("leaderboard-profiles", spread, (profile_chart(f"{count} MDPs, tuned", tuned, x),)),
+    )
 
 
 def _means(scores: Sequence[Returns]) -> list[float]:

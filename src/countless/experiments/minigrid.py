@@ -10,10 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.charts import Panels, curve_chart, profile_chart
+from countless.analysis.charts import Intervals, Mark, Panels, curve_chart, profile_chart
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
-from countless.analysis.tables import Cell, Table
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
+from countless.analysis.tables import Cell, Table, counted
+from countless.experiments.experiment import (
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Returns,
+    Section,
+    unfinished,
+)
 from countless.runs.groups import LAST, groups_of
 from countless.runs.hosts import HostConfig, HostJob
 from countless.runs.job import Job
@@ -225,7 +233,10 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         profiles = profile_chart(
             "All tasks as symbols", whole, "success in the last 100 episodes (%)"
         )
-        shown.append(Panels("minigrid-profiles", figures[-1].caption, (profiles,)))
+        caption = f"{figures[-1].caption} The band is the 95% interval, from five seeds on."
+        shown.append(Panels("minigrid-profiles", caption, (profiles,)))
+    if any(found.values()):
+        shown.append(_successes(found, plan, whole))
     extent = EXTENTS[plan.scale]
     seeds_of = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
     ended = sum(map(len, found.values()))
@@ -237,6 +248,33 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         " ".join(map(str, plan.seeds)),
         panels=tuple(shown),
     )
+
+
+def _successes(found: Found, plan: Plan, whole: Mapping[str, Sequence[Returns]]) -> Panels:
+    """The interquartile mean of the success of each agent, over all tasks and in each of them."""
+    cases = {"All tasks as symbols": whole} if whole else {}
+    cases |= {
+        f"{task_of(env)}, {view}": {
+            row.label: [np.array([outcome(job).success for job in seeds])]
+            for row in ROWS
+            if (seeds := found.get((row.label, env, view)))
+        }
+        for env, view, _ in cells(plan)
+    }
+    charts = []
+    for title, scores in cases.items():
+        rows = {}
+        for label, tasks in scores.items():
+            iqm, (low, high) = pooled_iqm([100.0 * runs for runs in tasks])
+            rows[label] = {"IQM": Mark(iqm, (low, high), counted(len(tasks[0]), "seed"))}
+        if rows:
+            charts.append(Intervals(title, "agent", "IQM of the success (%)", rows))
+    caption = (
+        "Success in the last 100 episodes: the interquartile mean (IQM) over the seeds and, from five "
+        "seeds on, its 95% interval by a bootstrap that draws the seeds of every task anew (Agarwal "
+        "et al. 2021)."
+    )
+    return Panels("minigrid-success", caption, tuple(charts))
 
 
 def _cell_table(env: str, view: str, found: Found) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.simulate import NORM, STATE, trace_runs
+from countless.analysis.charts import Panels
 from countless.analysis.plots_exponents import Plane, Scatter, draw_planes, draw_scatters
 from countless.analysis.statistics import mean_interval, rank_correlation
 from countless.analysis.tables import Cell, Estimate, Table
@@ -179,6 +180,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             Plane(
                 f"{domain.label}, visits {first:,} to {last:,}",
                 domain.exponent[:, k].reshape(shape),
+                domain.half[:, k].reshape(shape),
             )
             for k, (first, last) in enumerate(DECADES)
         ]
@@ -204,15 +206,32 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             "the discount γ_SR of the SR: mean over runs and states of Sarsa+SR, its other parameters "
             "as published. The paper's 1/√n would be 0.5, its 1/n would be 1. Empty: hardly any state "
             "was visited so often.",
+            interactive=True,
         ),
         Figure(
             folder / "returns",
             "Mean return of Sarsa+SR against the exponent. Each point is one η and one γ_SR, with the "
             "published β and with the best of β = 1, 10, 100, 1,000, 10,000.",
+            interactive=True,
         ),
     )
     tables = (*(_table(domain) for domain in domains), _correlations(domains))
-    return Section(tables, figures, _words(plan, domains))
+    lines, clouds = [], []
+    for plane, scatter in zip(chain(*planes), chain(*scatters), strict=True):
+        if np.isfinite(scatter.x).any():
+            lines.append(plane.chart(ETAS, GAMMAS))
+            clouds.append(scatter.chart())
+    told = (
+        "The exponent a of ‖Ψ̂(s)‖₁ ∝ nᵃ against the step size η of the SR, one line for each of its "
+        "discounts γ_SR, in three decades of visits n: mean over runs and states of Sarsa+SR with its "
+        "95% interval, the other parameters as published. The grey lines are the paper's 1/√n and "
+        "1/n. There is no point where hardly any state was visited so often."
+    )
+    panels = (
+        Panels("norm-exponents-plane", told, tuple(lines)),
+        Panels("norm-exponents-returns", figures[1].caption, tuple(clouds)),
+    )
+    return Section(tables, figures, _words(plan, domains), panels=panels)
 
 
 def _spans() -> list[str]:

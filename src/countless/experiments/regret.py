@@ -21,9 +21,17 @@ from countless.agents.catalogue import (
 )
 from countless.agents.tabular.agent import TabularAgent
 from countless.agents.tabular.simulate import plans
+from countless.analysis.charts import Panels
 from countless.analysis.curves import band
 from countless.analysis.growth import growth, last_decade_exponent, median_cost, settled_after
-from countless.analysis.plots_regret import RegretPanel, SizePanel, draw_regret
+from countless.analysis.plots_regret import (
+    FIRST_SEEN,
+    Panel,
+    RegretPanel,
+    SizePanel,
+    draw_regret,
+    regret_charts,
+)
 from countless.analysis.statistics import summarise
 from countless.analysis.tables import Cell, Estimate, Table
 from countless.envs.catalog import make_mdp
@@ -187,7 +195,8 @@ def _found(family: str, plan: Plan, records: Records) -> Found:
 def render(plan: Plan, records: Records, folder: Path) -> Section:
     """What was lost, how regret grows in time, when each agent settles, and how that grows with N."""
     found = {family: _found(family, plan, records) for family in FAMILIES}
-    _draw(folder / "regret", found)
+    panels = _panels(found)
+    draw_regret(folder / "regret", panels)
     caption = (
         "Left and middle: mean regret with its 95% band, in steps of the best average reward, against "
         "steps, at a small and a large size, default parameters; the dotted line is an agent that "
@@ -203,7 +212,21 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for table in (_lost_table, _exponent_table, _settled_table, _growth_table)
     ]
     tables.append(_runs_table(found))
-    return Section(tuple(tables), (Figure(folder / "regret", caption),), _words(found))
+    told = (
+        "Regret against steps, in steps of the best average reward: what an agent has lost so far. The "
+        "line is the mean over the runs, the band its 95% interval; a line ends where the regret "
+        "cannot be told from the chance of the rewards, and the dotted grey one is an agent that never "
+        "collects anything. Against the size N: the step from which on the median run collects half of "
+        f"the best average reward; there is no point where that is not within {STEPS:,} steps. Of "
+        f"{len(found[RIVER])} settings {len(FIRST_SEEN)} agents are drawn at first; press a name to "
+        "show or to hide it."
+    )
+    return Section(
+        tuple(tables),
+        (Figure(folder / "regret", caption, interactive=True),),
+        _words(found),
+        panels=(Panels("regret-charts", told, regret_charts(panels)),),
+    )
 
 
 def _by_size(title: str, family: str, found: Found, cell: Any, spec: str, note: str) -> Table:
@@ -318,11 +341,12 @@ def _runs_table(found: Mapping[str, Found]) -> Table:
     return Table(title, ("agent", *columns), tuple(lines), 1, note)
 
 
-def _draw(stem: Path, found: Mapping[str, Found]) -> None:
-    panels: list[list[RegretPanel | SizePanel]] = []
+def _panels(found: Mapping[str, Found]) -> list[list[Panel]]:
+    """A row of panels for each family."""
+    panels: list[list[Panel]] = []
     for family, own in found.items():
         learning = {row: sizes for row, sizes in own.items() if row.agent != "optimal"}
-        line: list[RegretPanel | SizePanel] = []
+        line: list[Panel] = []
         for size in DRAWN[family]:
             chance = own[Row("optimal")][size].regret.std(axis=0)
             curves = {
@@ -338,7 +362,7 @@ def _draw(stem: Path, found: Mapping[str, Found]) -> None:
         }
         line.append(SizePanel(f"{LABELS[family]}: steps until settled", costs, FAMILIES[family]))
         panels.append(line)
-    draw_regret(stem, panels)
+    return panels
 
 
 def _curve(measured: Measured, chance: Returns) -> tuple[Returns, Returns, Returns]:

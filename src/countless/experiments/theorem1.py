@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from countless.analysis.charts import Chart, Panels, Series
 from countless.analysis.plots import draw_bounds
 from countless.analysis.tables import Table
 from countless.core.substochastic import substochastic_sr
@@ -27,6 +28,7 @@ from countless.runs.measurement import MeasurementJob
 GAMMAS = (0.1, 0.3, 0.5, 0.8, 0.95, 0.99)
 MOST_STATES, MOST_VISITS = 20, 3000
 ROUNDING = 1e-9
+DRAWN, MOST_POINTS = (0.3, 0.5, 0.95), 1000
 
 
 def random_counts(rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -94,6 +96,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     data = {name: table[name].to_numpy() for name in names}
     stem = folder / "theorem1"
     rows, panels = [], {}
+    rng = np.random.default_rng(0)
     for gamma in GAMMAS:
         here = {name: values[data["gamma"] == gamma] for name, values in data.items()}
         above = int((here["gap"] > here["upper"] + ROUNDING).sum())
@@ -110,8 +113,10 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
                 slack,
             )
         )
-        panels[gamma] = here
-    draw_bounds(stem, {gamma: panels[gamma] for gamma in (0.3, 0.5, 0.95)})
+        if gamma in DRAWN:
+            some = rng.permutation(len(here["gap"]))[:MOST_POINTS]
+            panels[gamma] = {name: values[some] for name, values in here.items()}
+    draw_bounds(stem, panels)
     columns = (
         "γ", "states", "above", "below", "lower at n=1", "slack",
     )  # fmt: skip
@@ -133,7 +138,24 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         DIFFERS if wrong else REPRODUCED,
     )
     words = _words(checked, wrong)
-    return Section((bounds,), (Figure(stem, caption),), words, claims=(claim,))
+    charts = tuple(_chart(gamma, here) for gamma, here in panels.items())
+    return Section(
+        (bounds,),
+        (Figure(stem, caption, interactive=True),),
+        words,
+        claims=(claim,),
+        panels=(Panels("theorem1-bounds", caption, charts),),
+    )
+
+
+def _chart(gamma: float, data: Mapping[str, Any]) -> Chart:
+    x = np.geomspace(data["upper"].min(), gamma, 60)
+    series = (
+        Series("a state", data["upper"], data["gap"], points="only"),
+        Series("upper bound", x, x, style=("#D55E00", "-")),
+        Series("lower bound", x, x - gamma**2 / (1 - gamma), style=("#D55E00", "--")),
+    )
+    return Chart(f"γ = {gamma:g}", "γ/(n+1), n: visits", "(1+γ) − ‖Ψ̃(s)‖₁", series, log="x")
 
 
 def _words(checked: int, wrong: int) -> tuple[str, ...]:

@@ -28,13 +28,15 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function swatch(colour, dash) {
+function swatch(colour, dash, point) {
   const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   picture.setAttribute("width", 24);
   picture.setAttribute("height", 8);
   picture.setAttribute("aria-hidden", "true");
   const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
-  const set = { x1: 0, x2: 24, y1: 4, y2: 4, stroke: shown(colour), "stroke-width": 3 };
+  const ends = point ? { x1: 12, x2: 12, "stroke-width": 8, "stroke-linecap": "round" }
+    : { x1: 0, x2: 24, "stroke-width": 3 };
+  const set = { ...ends, y1: 4, y2: 4, stroke: shown(colour) };
   for (const [name, value] of Object.entries(set)) line.setAttribute(name, value);
   line.setAttribute("stroke-dasharray", DASHES[dash].join(" "));
   picture.append(line);
@@ -49,10 +51,16 @@ function axes(x, y) {
           { ...common, label: y, values, labelSize: 22, size: 52 }];
 }
 
-// One table of x and columns for uPlot: lines with their own x are joined.
-function joined(lines) {
-  return uPlot.join(lines.map((line) =>
-    [line.x, line.y, ...(line.low ? [line.low, line.high] : [])]));
+// One table of x and columns for uPlot: lines with their own x are joined. Points may share an x: each
+// has a row of its own.
+function joined(lines, log) {
+  const drawn = (values) => (log.includes("y") ? values.map((v) => (v > 0 ? v : null)) : values);
+  const tables = lines.map((line) =>
+    [line.x, ...[line.y, line.low, line.high].filter(Boolean).map(drawn)]);
+  if (!lines.some((line) => line.points === "only")) return uPlot.join(tables);
+  const rows = tables.flatMap((table, i) => table[0].map((x, k) => [x, i, k])).sort((a, b) => a[0] - b[0]);
+  return [rows.map((row) => row[0]), ...tables.flatMap((table, i) => table.slice(1).map((column) =>
+    rows.map(([, own, k]) => (own === i ? column[k] : undefined))))];
 }
 
 function fade(colour, alpha) {
@@ -60,8 +68,8 @@ function fade(colour, alpha) {
 }
 
 function lineChart(place, chart) {
-  const data = joined(chart.series);
-  const hidden = new Set();
+  const data = joined(chart.series, chart.log);
+  const hidden = new Set(chart.series.flatMap((line, i) => (line.hidden ? [i] : [])));
   const legend = element("div", { class: "legend", role: "group", "aria-label": "Lines; press to hide" });
   let plot = null;
 
@@ -77,30 +85,42 @@ function lineChart(place, chart) {
     const bands = [];
     chart.series.forEach((line, i) => {
       const colour = shown(line.colour);
-      const paths = chart.steps ? uPlot.paths.stepped({ align: chart.steps }) : undefined;
-      const base = { stroke: colour, width: 2, dash: DASHES[line.dash], points: { show: false },
-        spanGaps: true, show: !hidden.has(i), paths };
-      series.push({ ...base, label: line.label });
+      const paths = line.points === "only" ? () => null
+        : chart.steps ? uPlot.paths.stepped({ align: chart.steps }) : undefined;
+      const base = { stroke: colour, width: 2, dash: DASHES[line.dash], show: !hidden.has(i), paths };
+      series.push({ ...base, label: line.label,
+        points: line.points ? { show: true, size: 6, width: 1, fill: colour } : { show: false } });
       if (line.low) {
-        const edge = { ...base, width: 0, stroke: "transparent" };
+        const edge = { ...base, width: 0, stroke: "transparent", points: { show: false } };
         series.push({ ...edge, label: "low" }, { ...edge, label: "high" });
         bands.push({ series: [columns[i] + 2, columns[i] + 1], fill: fade(colour, 0.18) });
       }
     });
-    return { width, height: Math.max(220, Math.min(320, width * 0.62)), series, bands,
-      axes: axes(chart.x, chart.y), scales: { x: { time: false } },
+    const [x, y] = axes(chart.x, chart.y);
+    const scales = { x: { time: false }, y: {} };
+    for (const [name, axis] of [["x", x], ["y", y]]) {
+      if (!chart.log.includes(name)) continue;
+      // The ends are those of the data, not powers of ten.
+      Object.assign(scales[name], { distr: 3, range: (_, low, high) => [low / 1.1, high * 1.1] });
+      axis.splits = (_, __, low, high) => roundTicks(low, high, true);
+      axis.filter = (_, splits) => splits;
+    }
+    if (chart.ticks.length)
+      x.splits = (_, __, low, high) => chart.ticks.filter((tick) => low <= tick && tick <= high);
+    return { width, height: Math.max(220, Math.min(320, width * 0.62)), series, bands, axes: [x, y], scales,
       cursor: { drag: { x: true, y: true, uni: 20 }, points: { size: 7 } },
       hooks: { setCursor: [read] } };
   }
 
   function read(u) {
     const at = u.cursor.idx;
-    chart.series.forEach((_, i) => {
+    chart.series.forEach((line, i) => {
       const value = legend.children[i].querySelector(".value");
       let near = at;
-      // Joined lines have gaps: the last known value is the one to show.
-      while (near !== null && near > 0 && (u.data[columns[i]][near] ?? null) === null) near -= 1;
-      value.textContent = near === null || at === null ? "" : short(u.data[columns[i]][near]);
+      // Joined lines have gaps: the last known value is the one to show. Points have none between them.
+      while (line.points !== "only" && near !== null && near > 0 && (u.data[columns[i]][near] ?? null) === null) near -= 1;
+      const known = near === null ? undefined : u.data[columns[i]][near];
+      value.textContent = known === undefined ? "" : short(known);
     });
     where.textContent = at === null ? "" : `${chart.x}: ${short(u.data[0][at])}`;
   }
@@ -113,33 +133,36 @@ function lineChart(place, chart) {
   }
 
   chart.series.forEach((line, i) => {
-    const button = element("button", { type: "button", "aria-pressed": "true", onclick: () => {
+    const button = element("button", { type: "button", "aria-pressed": String(!hidden.has(i)), onclick: () => {
       hidden.has(i) ? hidden.delete(i) : hidden.add(i);
       button.setAttribute("aria-pressed", String(!hidden.has(i)));
       draw();
-    } }, swatch(line.colour, line.dash), element("span", { class: "name" }, line.label),
+    } }, swatch(line.colour, line.dash, line.points === "only"), element("span", { class: "name" }, line.label),
     element("span", { class: "value" }));
     legend.append(button);
   });
 
   function zoom(factor, shift = 0) {
-    const { min, max } = plot.scales.x;
-    const [first, last] = [data[0][0], data[0][data[0].length - 1]];
+    const [to, back] = chart.log.includes("x") ? [Math.log, Math.exp] : [(v) => v, (v) => v];
+    const [min, max, first, last] =
+      [plot.scales.x.min, plot.scales.x.max, data[0][0], data[0][data[0].length - 1]].map(to);
     const middle = (min + max) / 2 + shift * (max - min);
     const half = Math.min((max - min) * factor, last - first) / 2;
     const low = Math.max(first, Math.min(middle - half, last - 2 * half));
-    plot.setScale("x", { min: low, max: low + 2 * half });
+    plot.setScale("x", { min: back(low), max: back(low + 2 * half) });
   }
   const keys = { "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1.7), "0": draw,
     ArrowLeft: () => zoom(1, -0.2), ArrowRight: () => zoom(1, 0.2) };
-  const last = chart.series.map((line) => `${line.label} ${short(line.y[line.y.length - 1])}`);
+  const last = chart.series.filter((line) => line.points !== "only" && !line.hidden)
+    .map((line) => `${line.label} ${short(line.y.findLast((y) => y !== null))}`);
   const holder = element("div", { class: "plot", role: "img", tabindex: "0",
-    "aria-label": `${chart.title}: ${chart.y} against ${chart.x}. At the right end: ${last.join(", ")}. ` +
-      "Keys: plus and minus zoom, arrows move, zero shows all.",
+    "aria-label": `${chart.title}: ${chart.y} against ${chart.x}. ` +
+      (last.length ? `At the right end: ${last.join(", ")}. ` : "") +
+      "Keys: plus and minus zoom, arrows move, zero zooms out.",
     onkeydown: (event) => { if (keys[event.key]) { keys[event.key](); event.preventDefault(); } } });
   const where = element("span", { class: "note" });
   const tools = element("div", { class: "tools" },
-    element("button", { type: "button", onclick: draw }, "Show all"),
+    element("button", { type: "button", onclick: draw }, "Zoom out"),
     element("button", { type: "button", onclick: () => save(chart.title, lineCsv(chart)) }, "Download CSV"),
     where);
   place.append(element("h3", {}, chart.title), holder, legend, tools);
@@ -151,6 +174,99 @@ function lineCsv(chart) {
   const rows = [["line", chart.x, chart.y, "low", "high"]];
   for (const line of chart.series)
     line.x.forEach((x, i) => rows.push([line.label, x, line.y[i], line.low?.[i], line.high?.[i]]));
+  return rows;
+}
+
+// Round numbers from one to another: about five, or powers of ten and parts of them.
+function roundTicks(low, high, log) {
+  if (log) {
+    const decades = [];
+    for (let k = Math.floor(Math.log10(low)); k <= Math.log10(high); k += 1) decades.push(10 ** k);
+    const ticks = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]].map((parts) => decades.flatMap((decade) =>
+      parts.map((part) => Number((part * decade).toPrecision(2)))).filter((tick) => low <= tick && tick <= high))
+      .findLast((some) => some.length <= 6);
+    if (ticks && ticks.length > 1) return ticks;
+  }
+  const unit = 10 ** Math.floor(Math.log10((high - low) / 3));
+  const step = [1, 2, 5, 10].map((part) => part * unit).find((one) => (high - low) / one <= 6);
+  const ticks = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9) + 1e-12; k += 1) ticks.push(k * step);
+  return ticks;
+}
+
+// A list, so that it is read as text; the drawing beside each text is made of boxes and needs no redraw.
+function intervals(place, chart) {
+  const every = chart.rows.flatMap(([, marks]) => marks.flatMap((mark) => (mark ? mark.slice(0, 3) : [])))
+    .filter((value) => value !== null);
+  const [least, most] = every.length ? [Math.min(...every), Math.max(...every)] : [chart.log ? 1 : 0, 1];
+  const pad = (most - least) / 50 || 0.5;
+  const [low, high] = chart.log ? [least / 1.15, most * 1.15] : [least >= 0 && least < most / 2 ? 0 : least - pad, most + pad];
+  const to = chart.log ? Math.log : (value) => value;
+  const at = (value) => (100 * (to(value) - to(low))) / (to(high) - to(low));
+  const ticks = roundTicks(low, high, chart.log);
+  const digits = Math.max(0, 2 - Math.round(Math.log10(high - low)));
+  const tell = (value) => (value === null || chart.log || digits === 0 && Math.abs(value) >= 1000 ? short(value)
+    : value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
+  const list = element("ul", { class: "intervals", "aria-label": `${chart.title}: ${chart.x}, point and interval` });
+  list.style.setProperty("--grid", ticks.map((tick) => `linear-gradient(90deg, transparent calc(${at(tick)}% - .5px), ` +
+    `var(--line) 0 calc(${at(tick)}% + .5px), transparent 0)`).join(","));
+
+  const dot = (k) => {
+    const made = element("span", { class: `dot shape-${k % 4}` });
+    made.style.color = chart.colours[k];
+    return made;
+  };
+  function lane(mark, k) {
+    const made = element("div", { "data-of": k });
+    const [value, from, until] = mark ?? [null, null, null];
+    if (from !== null) {
+      const bar = element("span", { class: "bar" });
+      Object.assign(bar.style, { left: `${at(from)}%`, width: `${at(until) - at(from)}%`, color: chart.colours[k] });
+      made.append(bar);
+    }
+    if (value !== null) {
+      const point = dot(k);
+      point.style.left = `${at(value)}%`;
+      made.append(point);
+    }
+    return made;
+  }
+  function text(mark, k) {
+    const [value, from, until, note] = mark ?? [null, null, null];
+    const ends = from === null ? "" : ` (${tell(from)} to ${tell(until)})`;
+    const name = chart.names.length > 1 ? [dot(k), element("span", { class: "unseen" }, `${chart.names[k]}: `)] : [];
+    return element("div", { "data-of": k }, ...name, tell(value) + ends + (note ? `, ${note}` : ""));
+  }
+  for (const [label, marks] of chart.rows)
+    list.append(element("li", {}, element("span", { class: "who" }, label),
+      element("div", { class: "said" }, ...marks.map(text)),
+      element("div", { class: "track", "aria-hidden": "true" }, ...marks.map(lane))));
+  const scale = element("div", { class: "track scale" }, ...ticks.map((tick) => {
+    const shownTick = element("span", {}, short(tick));
+    shownTick.style.left = `${at(tick)}%`;
+    return shownTick;
+  }), element("div", { class: "axis" }, chart.x));
+  list.append(element("li", { "aria-hidden": "true" }, scale));
+
+  const legend = element("div", { class: "legend", role: "group", "aria-label": "Marks; press to hide" },
+    ...chart.names.map((name, k) => {
+      const button = element("button", { type: "button", "aria-pressed": "true", onclick: () => {
+        const hide = button.getAttribute("aria-pressed") === "true";
+        button.setAttribute("aria-pressed", String(!hide));
+        list.querySelectorAll(`[data-of="${k}"]`).forEach((one) => { one.hidden = hide; });
+      } }, dot(k), element("span", { class: "name" }, name));
+      return button;
+    }));
+  const tools = element("div", { class: "tools" }, element("button", { type: "button",
+    onclick: () => save(chart.title, intervalCsv(chart)) }, "Download CSV"));
+  place.append(element("h3", {}, chart.title), ...(chart.names.length > 1 ? [legend] : []),
+    element("div", { class: "rows" }, list), tools);
+}
+
+function intervalCsv(chart) {
+  const rows = [[chart.label, "of", chart.x, "low", "high", "note"]];
+  for (const [label, marks] of chart.rows)
+    marks.forEach((mark, k) => { if (mark) rows.push([label, chart.names[k], ...mark.slice(0, 3), mark[3]]); });
   return rows;
 }
 
@@ -370,7 +486,7 @@ async function copy(button) {
 }
 
 function start() {
-  const draw = { lines: lineChart, explorer, maps };
+  const draw = { lines: lineChart, explorer, intervals, maps };
   // Charts far below are drawn when they come near: a long report opens at once.
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
