@@ -53,10 +53,9 @@ class Chart:
     y: str
     series: tuple[Series, ...]
     steps: int = 0  # 1: a value holds until the next point; -1: from the point before; 0: neither
-    log: str = (
-        ""  # the axes that are logarithmic: "x", "y" or "xy"; what is not above 0 is not drawn
-    )
+    log: str = ""  # axes that are logarithmic, "x", "y" or "xy"; what is not above 0 is not drawn
     ticks: Sequence[float] = ()  # on the axis of x, where they are not left to the page
+    span: tuple[float, float] | None = None  # of y, where it is the same for several charts
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -67,6 +66,7 @@ class Chart:
             "steps": self.steps,
             "log": self.log,
             "ticks": list(self.ticks),
+            "span": self.span,
             "series": [series.to_json() for series in self.series],
         }
 

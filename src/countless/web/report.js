@@ -97,7 +97,7 @@ function lineChart(place, chart) {
       }
     });
     const [x, y] = axes(chart.x, chart.y);
-    const scales = { x: { time: false }, y: {} };
+    const scales = { x: { time: false }, y: chart.span ? { range: chart.span } : {} };
     for (const [name, axis] of [["x", x], ["y", y]]) {
       if (!chart.log.includes(name)) continue;
       // The ends are those of the data, not powers of ten.
@@ -108,7 +108,7 @@ function lineChart(place, chart) {
     if (chart.ticks.length)
       x.splits = (_, __, low, high) => chart.ticks.filter((tick) => low <= tick && tick <= high);
     return { width, height: Math.max(220, Math.min(320, width * 0.62)), series, bands, axes: [x, y], scales,
-      cursor: { drag: { x: true, y: true, uni: 20 }, points: { size: 7 } },
+      cursor: { drag: { x: true, y: !chart.span, uni: 20 }, points: { size: 7 } },
       hooks: { setCursor: [read] } };
   }
 
@@ -369,10 +369,10 @@ function explorerCsv(sweep, y) {
   return rows;
 }
 
-// One row of maps for each agent, and a slider over time. A column shares its colours.
+// One row of maps for each agent, and a slider over time. At any time a column shares its colours.
 function maps(place, chart) {
   const names = Object.keys(chart.rows[0].maps);
-  const scales = names.map((name) => scaleOf(chart.rows.flatMap((row) => row.maps[name].flat())));
+  const bars = [];
   let at = 0, timer = null;
   const reading = element("p", { class: "note", role: "status" });
   const where = element("output", {});
@@ -385,8 +385,8 @@ function maps(place, chart) {
     return names.map((name, k) => {
       const canvas = element("canvas", { role: "img" });
       canvas.addEventListener("pointermove", (event) => read(event, row, name));
-      const bar = element("div", { class: "bar" }, element("span", {}, short(scales[k].low)), element("i"),
-        element("span", {}, short(scales[k].high)));
+      const bar = element("div", { class: "bar" }, element("span"), element("i"), element("span"));
+      bars.push({ bar, k });
       grid.append(element("div", {}, element("p", { class: "name" }, name), canvas, bar));
       return canvas;
     });
@@ -433,6 +433,11 @@ function maps(place, chart) {
     at = to;
     slider.value = at;
     where.textContent = `after ${chart.times[at].toLocaleString("en")} ${chart.unit}`;
+    const scales = names.map((name) => scaleOf(chart.rows.flatMap((row) => row.maps[name][at])));
+    for (const { bar, k } of bars) {
+      bar.firstChild.textContent = (scales[k].below ? "≤ " : "") + short(scales[k].low);
+      bar.lastChild.textContent = short(scales[k].high);
+    }
     chart.rows.forEach((row, i) => names.forEach((name, k) => {
       const values = row.maps[name][at];
       const { low, high } = ends(values);
