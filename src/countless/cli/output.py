@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
 from countless.analysis.tables import Table
+
+LABEL = 24  # columns that a label has at least, if it is that long
 
 
 def print_json(content: Mapping[str, Any]) -> None:
@@ -31,14 +34,19 @@ def print_table(table: Table) -> None:
     shown = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(table.columns):
         label = i < table.labels
-        shown.add_column(column, justify="left" if label else "right", no_wrap=not label)
+        shown.add_column(
+            column, justify="left" if label else "right", no_wrap=not label, overflow="fold"
+        )
     for row in table.texts():
         shown.add_row(*(escape(cell) for cell in row))
     out = console()
     out.print(table.title, style="bold", markup=False)
-    # Labels go on in the next line. Where numbers alone are too wide, lines do: no column is left out.
-    least = out.measure(shown, options=out.options.update(width=1_000)).minimum
-    out.width = max(least, out.width)
+    # Labels go on in the next line, inside a word if they must. Where numbers alone are too wide,
+    # lines do: no column is left out.
+    cells = zip(table.columns, *table.texts(), strict=True)
+    widest = [max(map(cell_len, column)) for column in cells]
+    least = sum(min(w, LABEL) if i < table.labels else w for i, w in enumerate(widest))
+    out.width = max(least + 3 * len(widest), out.width)
     out.print(shown)
     if table.note:
         print_text(table.note)
