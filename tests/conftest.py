@@ -21,3 +21,6 @@ def pytest_addoption(parser):
     parser.addoption(
         "--long", action="store_true", help="the long form of the tests of faults and readers"
     )
+    parser.addoption(
+        "--update-screens", action="store_true", help="store the pages as they look now"
+    )

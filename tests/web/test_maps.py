@@ -1,29 +1,8 @@
 """Maps over time in a real browser: moved through, played, read, downloaded."""
 
-import numpy as np
 import pytest
 
-from countless.analysis.charts import MapChart, MapLine, Panels
-from countless.analysis.html import page as whole_page
-from countless.analysis.html import panels_html
 from web.browser import PHONE, open_page, violations
-
-LAYOUT = np.array([[0, 1, 2], [3, -1, 4]])
-
-
-@pytest.fixture(scope="module")
-def maps(tmp_path_factory):
-    visits = np.array([[1.0, 0, 0, 0, 0], [3, 1, 0, 2, 0], [9, 5, 4, 3, 1]])
-    norm = np.where(visits > 0, visits / 10, np.nan)
-    lines = (
-        MapLine("one", {"visits": visits, "norm": norm}),
-        MapLine("two", {"visits": 100 * visits, "norm": norm}),
-    )
-    chart = MapChart("Where agents go", LAYOUT, "steps", np.array([1, 10, 1000]), lines)
-    path = tmp_path_factory.mktemp("maps") / "maps.html"
-    content = [f"<section>{panels_html(Panels('maps', 'A caption.', (chart,)))}</section>"]
-    path.write_text(whole_page("Maps", "A page.", [], content), encoding="utf-8")
-    return path
 
 
 def opened(browser, path, *arguments):

@@ -6,27 +6,7 @@ import pytest
 
 from countless.analysis.charts import Chart, Intervals, Mark, Panels, Series
 from countless.analysis.html import page, panels_html
-from countless.cli.main import main
 from web.browser import DESKTOP, PHONE, open_page, violations
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    """A page with an experiment, tabular and deep runs, and a sweep."""
-    folder = tmp_path_factory.mktemp("report")
-    (folder / "grid.toml").write_text("alpha = [0.1, 0.3, 0.5]\nepsilon = [0.01, 0.1]\n")
-    store = str(folder / "store")
-    for command in (
-        ["reproduce", "table1", "--runs", "30"],
-        ["reproduce", "theorem1", "--runs", "20"],
-        ["run", "sarsa-sr", "riverswim", "--runs", "25", "--steps", "400"],
-        ["run", "sarsa", "riverswim", "--runs", "25", "--steps", "400"],
-        ["sweep", "sarsa", "chain-5", "--grid", str(folder / "grid.toml"), "--runs", "5"],
-        ["run", "dqn", "deepsea-6", "--scale", "smoke", "--frames", "120", "--seeds", "0", "1"],
-    ):
-        assert main([*command, "-o", store]) == 0
-    assert main(["report", store, "-o", str(folder)]) == 0
-    return folder / "report.html"
 
 
 def drawn(page):

@@ -2,20 +2,8 @@
 
 import pytest
 
-from countless.cli.main import main
-from small_runs import deep_job, execute
 from web.browser import PHONE, open_page, violations
-
-STEPS = 40
-
-
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory):
-    folder = execute(deep_job(frames=60), tmp_path_factory.mktemp("runs")).folder
-    out = folder / "page.html"
-    assert main(["watch", str(folder), "--steps", str(STEPS), "-o", str(out)]) == 0
-    assert not (folder / "watch.mp4").exists()
-    return out
+from web.conftest import STEPS
 
 
 def field(page, name):
