@@ -143,8 +143,9 @@ def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
         assert figure.stem.with_suffix(".png").stat().st_size > 5_000
         assert figure.stem.with_suffix(".svg").exists()
     assert len(finished.section.figures) == 3
-    assert [figure.interactive for figure in finished.section.figures] == [True, True, False]
-    correlations, norms = finished.section.panels
+    assert [figure.interactive for figure in finished.section.figures] == [True, True, True]
+    correlations, norms, maps = finished.section.panels
+    assert maps.charts[0].times.tolist() == [20, 40]
     shown = {chart.title: chart.series[0] for chart in correlations.charts}
     first = next(row for row in table.rows if row[:3] == ("FourRooms", "ℓ2", "visited states"))
     assert shown["FourRooms: visited states"].y[0] == pytest.approx(first[3])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.charts import Panels
+from countless.analysis.charts import MapChart, MapLine, Panels
 from countless.analysis.tables import Cell, Table
 from countless.envs.catalog import make_mdp
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
@@ -130,15 +130,14 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     """A table, the correlations over time, the norms against visits, and the maps."""
     traces = read_traces(plan, records)
     drawn = [_correlations(traces, plan, folder), _clouds(traces, plan, folder)]
-    figures = [figure for figure, _ in drawn]
     if ROOMS in plan.games:
-        figures += [
+        drawn += [
             _maps(traces[ROOMS, setting][0], setting, plan, folder / f"maps-{i + 1}")
             for i, setting in enumerate(SETTINGS)
         ]
     return Section(
         (summary(traces, plan),),
-        tuple(figures),
+        tuple(figure for figure, _ in drawn),
         _words(plan),
         " ".join(map(str, plan.seeds)),
         panels=tuple(panels for _, panels in drawn),
@@ -222,10 +221,10 @@ def _clouds(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Panels]:
     rows = {
         TITLES[env]: {
             setting: [
-                Cloud(moment.step, moment.visits, moment.norm)
-                for moment in _chosen(traces[env, setting][0].moments, 3)
+                Cloud(found[i].step, found[i].visits, found[i].norm) for i in _chosen(len(found), 3)
             ]
             for setting in SETTINGS
+            for found in [traces[env, setting][0].moments]
         }
         for env in plan.games
     }
@@ -240,40 +239,48 @@ def _clouds(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Panels]:
     )
 
 
-def _chosen(found: Sequence[Moment], count: int) -> list[Moment]:
-    """The first, the last, and some between."""
-    at = np.unique(np.linspace(0, len(found) - 1, count).round().astype(int))
-    return [found[i] for i in at]
+def _chosen(moments: int, count: int) -> list[int]:
+    """Which of the moments to draw: the first, the last, and some between."""
+    return [*map(int, np.unique(np.linspace(0, moments - 1, count).round()))]
 
 
-def _maps(trace: Trace, setting: str, plan: Plan, stem: Path) -> Figure:
+def _maps(trace: Trace, setting: str, plan: Plan, stem: Path) -> tuple[Figure, Panels]:
+    """At four times on disk, at all of them on a page."""
     from countless.analysis.plots_norm import MapRow, draw_maps
 
     mdp = make_mdp(trace.env)
     assert mdp.layout is not None
     states, layout = acted_in(mdp), mdp.layout
-    chosen = _chosen(trace.moments, 4)
-
-    def cells(values: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        shown = np.where(known, values.astype(np.float64), np.nan)
-        return np.where(layout < 0, np.nan, shown[np.maximum(layout, 0)])
-
-    rows = (
-        MapRow("visits so far", [cells(m.visits, m.visits > 0) for m in chosen], logarithmic=True),
+    labels = "visits so far", "norm, over its mean", "bonus added to the reward"
+    maps: dict[str, list[NDArray[np.float64]]] = {label: [] for label in labels}
+    for m in trace.moments:
+        quantities = (
+            np.where(m.visits > 0, m.visits, np.nan),
+            np.where(states, m.norm / m.norm[states].mean(), np.nan),
+            np.where(states, m.bonus, np.nan),
+        )
+        for found, values in zip(maps.values(), quantities, strict=True):
+            found.append(values)
+    chosen = _chosen(len(trace.moments), 4)
+    rows = [
         MapRow(
-            "norm, over its mean",
-            [cells(m.norm / m.norm[states].mean(), states) for m in chosen],
-        ),
-        MapRow(
-            "bonus added to the reward", [cells(m.bonus, states) for m in chosen], logarithmic=True
-        ),
-    )
-    draw_maps(stem, layout < 0, [f"{moment.step:,} steps" for moment in chosen], rows)
-    return Figure(
-        stem,
+            label,
+            [np.where(layout < 0, np.nan, found[i][np.maximum(layout, 0)]) for i in chosen],
+            logarithmic=not label.startswith("norm"),
+        )
+        for label, found in maps.items()
+    ]
+    steps = np.array([moment.step for moment in trace.moments])
+    draw_maps(stem, layout < 0, [f"{steps[i]:,} steps" for i in chosen], rows)
+    caption = (
         f"FourRooms, {setting}, seed {plan.seeds[0]}: visits so far, norm of the learned successor "
-        "features over its mean at that time, and the bonus that it makes. Walls are grey; a white "
-        "cell was not visited, or (bottom right) is the goal, where nobody acts. Start: top left.",
+        "features over its mean at that time, and the bonus that it makes. Dark grey: walls; light: a "
+        "cell that was not visited, or (bottom right) the goal, where nobody acts. Start: top left."
+    )
+    line = MapLine(setting, {label: np.array(found) for label, found in maps.items()})
+    chart = MapChart(f"FourRooms, {setting}", layout, "steps", steps, (line,))
+    return Figure(stem, caption, interactive=True), Panels(
+        f"figure2-deep-{stem.name}", caption, (chart,)
     )
 
 
