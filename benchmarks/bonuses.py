@@ -1,6 +1,7 @@
 """How fast the bonuses are, and what they add to an agent: each ratio within this one run.
 
     python benchmarks/bonuses.py            frames/s, memory of CTS, share of a DQN step, SB3
+    python benchmarks/bonuses.py sb3        only what Stable-Baselines3 keeps of its speed
     python benchmarks/bonuses.py --json     one JSON document
 
 Frames are 84 x 84 with a moving block on a fixed background. Frames/s depend on what else the
@@ -19,7 +20,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from stable_baselines3 import DQN
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import nn
 
@@ -34,7 +35,9 @@ FRAMES = 512
 SECONDS = 2.0
 REPEATS = 3
 STATES = 104
-SB3_STEPS = 4000
+SB3_STEPS = 8_192
+SB3_ENVS = 8
+SB3_BONUSES = ("counts", "sr-norm", "rnd")
 IMAGE_BONUSES = ("counts", "cts", "pixelcnn", "rnd", "sr-norm")
 STATE_BONUSES = ("counts", "sr-norm", "ssr")
 
@@ -144,65 +147,84 @@ def share_of_dqn() -> list[dict[str, Any]]:
     return rows
 
 
-def sb3_kept() -> dict[str, float]:
-    """Steps/s of SB3's DQN with the counts bonus, as a share of those without; turn about."""
+def sb3_kept() -> list[dict[str, Any]]:
+    """Steps/s of SB3's PPO and DQN on vectors, alone and with a bonus, turn about; what is kept."""
+    hosts: dict[str, Callable[[Any], Any]] = {
+        "PPO": lambda env: PPO(
+            "MlpPolicy", env, n_steps=128, batch_size=256, n_epochs=4, device="cpu", seed=0
+        ),
+        "DQN": lambda env: DQN("MlpPolicy", env, learning_starts=100, device="cpu", seed=0),
+    }
 
-    def speed(with_bonus: bool) -> float:
-        env: Any = DummyVecEnv([lambda: gymnasium.make("countless/DeepSea-v0")] * 4)
-        env = BonusVecEnv(env, "counts") if with_bonus else env
-        model = DQN("MlpPolicy", env, learning_starts=100, device="cpu", seed=0)
+    def speed(host: str, bonus: str) -> float:
+        env: Any = DummyVecEnv([lambda: gymnasium.make("CartPole-v1")] * SB3_ENVS)
+        model = hosts[host](BonusVecEnv(env, bonus) if bonus else env)
         began = time.perf_counter()
         model.learn(SB3_STEPS)
         return SB3_STEPS / (time.perf_counter() - began)
 
-    speed(True)
-    speeds = [(speed(False), speed(True)) for _ in range(REPEATS)]
-    plain, bonus = (max(column) for column in zip(*speeds, strict=True))
-    return {"plain": plain, "with_counts": bonus, "kept": bonus / plain}
+    rows = []
+    for host in hosts:
+        kinds = ("", *SB3_BONUSES)
+        speeds = [[speed(host, bonus) for bonus in kinds] for _ in range(REPEATS)]
+        plain, *others = (max(column) for column in zip(*speeds, strict=True))
+        rows += [
+            {"host": host, "bonus": bonus, "plain": plain, "with": best, "kept": best / plain}
+            for bonus, best in zip(SB3_BONUSES, others, strict=True)
+        ]
+    return rows
 
 
 def tables(result: dict[str, Any]) -> list[Table]:
-    speed = tuple(
-        (row["bonus"], row["observations"], *(f"{row[str(b)]:,.0f}" for b in BATCHES))
-        for row in result["throughput"]
+    made = []
+    if "throughput" in result:
+        speed = tuple(
+            (row["bonus"], row["observations"], *(f"{row[str(b)]:,.0f}" for b in BATCHES))
+            for row in result["throughput"]
+        )
+        memory = max(row.get("megabytes", 0.0) for row in result["throughput"])
+        shares = tuple(
+            (row["bonus"], f"{row['bonus_ms']:.1f}", f"{row['dqn_ms']:.1f}", f"{row['share']:.0%}")
+            for row in result["share_of_dqn"]
+        )
+        made += [
+            Table(
+                "Frames/s, compute and update",
+                ("bonus", "observations", *(f"B = {b}" for b in BATCHES)), speed, labels=2,
+                note=f"CTS: trees of {memory:.0f} MB at most",
+            ),
+            Table(
+                "Added to a DQN step of 8 environments (ms)", ("bonus", "bonus", "DQN", "added"),
+                shares,
+            ),
+        ]  # fmt: skip
+    kept = tuple(
+        (
+            row["host"],
+            row["bonus"],
+            f"{row['plain']:,.0f}",
+            f"{row['with']:,.0f}",
+            f"{row['kept']:.0%}",
+        )
+        for row in result["sb3"]
     )
-    memory = max(row.get("megabytes", 0.0) for row in result["throughput"])
-    shares = tuple(
-        (row["bonus"], f"{row['bonus_ms']:.1f}", f"{row['dqn_ms']:.1f}", f"{row['share']:.0%}")
-        for row in result["share_of_dqn"]
-    )
-    kept = result["sb3"]
-    return [
-        Table(
-            f"Frames/s, compute and update (load average {result['load']:.1f}, "
-            f"{result['threads']} torch threads)",
-            ("bonus", "observations", *(f"B = {b}" for b in BATCHES)), speed, labels=2,
-            note=f"CTS: trees of {memory:.0f} MB at most",
-        ),
-        Table(
-            "Added to a DQN step of 8 environments (ms)", ("bonus", "bonus", "DQN", "added"), shares,
-        ),
-        Table(
-            "SB3 DQN, steps/s", ("", "steps/s"),
-            (("plain", f"{kept['plain']:,.0f}"), ("with counts", f"{kept['with_counts']:,.0f}"),
-             ("kept", f"{kept['kept']:.0%}")),
-        ),
-    ]  # fmt: skip
+    note = f"load average {result['load']:.1f}, {result['threads']} torch threads"
+    columns = ("host", "bonus", "alone", "with the bonus", "kept")
+    title = f"Stable-Baselines3 on CartPole-v1, {SB3_ENVS} environments: steps/s"
+    return [*made, Table(title, columns, kept, labels=2, note=note)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", nargs="?", choices=("sb3",), help="only this part")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    result = {
-        "load": os.getloadavg()[0],
-        "threads": arguments.threads,
-        "throughput": throughput(),
-        "share_of_dqn": share_of_dqn(),
-        "sb3": sb3_kept(),
-    }
+    result: dict[str, Any] = {"load": os.getloadavg()[0], "threads": arguments.threads}
+    if arguments.part is None:
+        result |= {"throughput": throughput(), "share_of_dqn": share_of_dqn()}
+    result["sb3"] = sb3_kept()
     if arguments.json:
         print(json.dumps(result))
         return
