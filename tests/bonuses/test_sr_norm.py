@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from countless.bonuses import Transitions, make_bonus
+from countless.bonuses.networks.sr_head import SuccessorHead
 from countless.core.errors import BadInput
 
 
@@ -127,7 +128,7 @@ def test_targets_of_the_paper_and_of_the_released_code():
         bonus = on_features(gamma=0.0, target=target, eta=0.3)
         for _ in range(40):
             bonus.update(batch)
-        psi = bonus.target.psi(bonus._input(None, batch.features)).numpy()
+        psi = bonus.target_head.psi(bonus._code(None, batch.features))
         np.testing.assert_allclose(psi, wanted, atol=1e-3)
 
 
@@ -165,13 +166,67 @@ def test_every_observation_counts():
     bonus = make_bonus("sr-norm", (5,), width=16, features=32, eta=0.1, floor=1e-3)
     seen = np.random.default_rng(0).normal(size=(200, 5))
     bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
-    code = bonus.network.code(bonus.network.phi(bonus._input(seen, None)))
-    assert (code.norm(dim=1) > 0.999).all()
-    assert (code > 0).any(dim=0).float().mean() > 0.5
+    code = bonus._code(seen, None).dense(16)
+    assert (np.linalg.norm(code, axis=1) > 0.999).all()
+    assert (code > 0).any(axis=0).mean() > 0.5
     # Even an observation that is all there is.
     same = make_bonus("sr-norm", (5,), eta=0.1)
     paid = [same.observe(np.ones((1, 5)), next_observations=np.ones((1, 5)))[0] for _ in range(9)]
     assert paid[-1] < 0.5 * paid[0]
+
+
+class DenseHead:
+    """The head as its equations stand: whole matrices."""
+
+    def __init__(self, units):
+        self.units = units.astype(np.float64)
+        self.centre = np.zeros(len(units))
+        self.weights = np.zeros((len(units), units.shape[1] or len(units)))
+
+    def code(self, phi):
+        x = phi
+        if self.units.shape[1]:
+            away = phi - self.centre
+            inputs = away / np.linalg.norm(away, axis=1, keepdims=True) @ self.units
+            x = np.maximum(inputs - 2.5, 0.0)
+            for row, given in zip(x, inputs, strict=True):
+                if not row.any():
+                    row[given.argmax()] = 1.0
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+    def learn(self, phi, goal, eta, rate):
+        self.centre += rate * (phi.mean(axis=0) - self.centre)
+        x = self.code(phi)
+        error = goal - x @ self.weights.T
+        self.weights += min(eta, 1 / len(phi)) * error.T @ x
+        return (error**2).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("width", [0, 4, 300])
+def test_the_sparse_head_is_the_dense_one(width):
+    rng = np.random.default_rng(width)
+    units = rng.normal(size=(12, width)).astype(np.float32)
+    head, twin = SuccessorHead(12, units), DenseHead(units)
+    for step in range(30):
+        phi = np.abs(rng.normal(size=(5, 12))).astype(np.float32)
+        goal = rng.random((5, 12)).astype(np.float32)
+        head.move_centre(phi, 0.2)
+        loss = head.learn(head.code(phi), goal, 0.1)
+        assert loss == pytest.approx(twin.learn(phi, goal, 0.1, 0.2), rel=1e-4)
+        np.testing.assert_allclose(
+            head.code(phi).dense(width or 12), twin.code(phi), atol=1e-4, err_msg=str(step)
+        )
+    np.testing.assert_allclose(head.psi(head.code(phi)), twin.code(phi) @ twin.weights.T, atol=1e-4)
+
+
+def test_a_step_pays_what_computing_it_anew_would():
+    """The code of the observations that were just learned is used again."""
+    rng = np.random.default_rng(1)
+    bonus = make_bonus("sr-norm", (6,))
+    for _ in range(20):
+        seen, after = rng.normal(size=(2, 4, 6))
+        paid = bonus.observe(seen, next_observations=after, dones=np.zeros(4, bool))
+        np.testing.assert_allclose(paid, bonus.compute(seen), rtol=1e-5)
 
 
 def blocks(places):
@@ -204,7 +259,7 @@ def test_reconstruction_learns_to_predict():
 
 def test_without_reconstruction_phi_stays_as_it_was():
     bonus = make_bonus("sr-norm", (4,), features=8)
-    before = {k: v for k, v in bonus.state_dict().items() if k.startswith("network.encoder")}
+    before = {k: v for k, v in bonus.state_dict().items() if k.startswith("encoder.")}
     assert before
     bonus.update(Transitions(np.ones((3, 4)), np.zeros((3, 4))))
     for key, value in before.items():

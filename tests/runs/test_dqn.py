@@ -99,6 +99,18 @@ def test_every_variant_runs_and_goes_on(tmp_path, parameters):
     assert len(again.records) >= 12
 
 
+def test_a_bonus_has_a_version_of_its_own():
+    """Of what it computes from vectors and images: numbered states are a table."""
+    jobs = {
+        sees: deep_job(agent="dqn-mmc", bonus="sr-norm", bonus_sees=sees)
+        for sees in ("vector", "number")
+    }
+    assert jobs["vector"].identity()["bonus_bits"] == 2
+    assert "bonus_bits" not in jobs["number"].identity()
+    assert "bonus_bits" not in deep_job().identity()
+    assert "bonus_bits" not in deep_job(agent="dqn-counts").identity()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_same_seed_gives_the_same_bits(tmp_path, threads):
     one = replace(

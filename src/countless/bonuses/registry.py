@@ -30,7 +30,8 @@ SCALED_BETA = 0.3  # of a bonus in units of its SD, unless told otherwise
 class BonusKind:
     """A bonus in the registry: its parameters (a frozen dataclass) and how one is made.
 
-    `make(observations, parameters, seed=..., device=..., **more)` gets an `ObservationReader`.
+    `make(observations, parameters, seed=..., device=..., **more)` gets an `ObservationReader`. `bits`
+    is the version of what decides the bonus of vectors and images to the bit; a table's is 1.
     """
 
     name: str
@@ -39,6 +40,7 @@ class BonusKind:
     make: Callable[..., Bonus]
     observations: tuple[str, ...] = KINDS
     needs_torch: bool = False
+    bits: int = 1
 
 
 # Modules are imported when their bonus is asked for: torch is slow, and may not be there.

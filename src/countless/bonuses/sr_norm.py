@@ -71,4 +71,5 @@ KIND = BonusKind(
     "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
     SRNormParameters,
     _make,
+    bits=2,
 )

@@ -19,6 +19,7 @@ from countless.agents.dqn.device import Device, make_device, torch_threads, tune
 from countless.agents.dqn.learner import NonFiniteError
 from countless.agents.dqn.trainer import Trainer
 from countless.agents.dqn.writers import EpisodeLog, Events, Line
+from countless.bonuses.registry import bonus_kind
 from countless.core.durable import atomic_path
 from countless.core.errors import BadInput, CountlessError, named
 from countless.core.parameters import check_count
@@ -108,7 +109,16 @@ class DqnJob:
             "precision": self.device.precision,
             "compile": self.device.compile,
             "config": self.config.identity(),
+            **self._bonus_bits(),
         }
+
+    def _bonus_bits(self) -> dict[str, int]:
+        """The version of a bonus of the registry, where it is not the first."""
+        rewards = self.config.rewards
+        if rewards.bonus in ("off", "sr") or rewards.bonus_sees == "number":
+            return {}
+        bits = bonus_kind(rewards.bonus).bits
+        return {} if bits == 1 else {"bonus_bits": bits}
 
     def budget(self) -> dict[str, Any]:
         until = {} if self.until is None else {"until": self.until.describe()}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
     from stable_baselines3.common.vec_env import VecEnv
 
-BITS = 1  # the version number of what decides the bits
+BITS = 2  # the version number of what decides the bits
 LAST = 100  # episodes in the mean that progress shows
 EVERY = 0.5  # seconds between two lines of progress
 

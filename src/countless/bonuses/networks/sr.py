@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 
 from countless.bonuses.base import ObservingBonus, Step
 from countless.bonuses.linking import UNSHAPED, Stream
 from countless.bonuses.networks.inputs import make_device
+from countless.bonuses.networks.sr_head import Code, Rows, SuccessorHead
 from countless.bonuses.networks.sr_inputs import FeatureInput, ObservationInput
 from countless.bonuses.networks.state import Adam, load_module, module_state, seeded
 from countless.bonuses.protocol import State, Transitions, as_transitions, check_state
@@ -25,61 +25,6 @@ from countless.core.observations import ObservationReader
 
 TINY = 1e-8
 SLOWEST = 1e-3  # rate of the running mean of phi
-THRESHOLD = 2.5  # in SDs of a random unit's input: one in 160 fires
-
-
-class SuccessorNetwork(nn.Module):
-    """phi by an encoder, psi = W x by a head on phi, the next observation by a decoder.
-
-    x has no negative entry and length 1, W begins at zero, as a table does. Without random units x is
-    phi itself: with one-hot features that is a table. With them, x is what `width` fixed random
-    units let through of the direction of phi from its running mean: one in 160 fires, and at least
-    one, so that observations which differ share little of x, however much background they share.
-    """
-
-    centre: Tensor
-    units: Tensor
-    weights: Tensor
-
-    def __init__(
-        self, encoder: nn.Module, decoder: nn.Module | None, features: int, width: int
-    ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.decoder = decoder
-        self.register_buffer("centre", torch.zeros(features))
-        self.register_buffer("units", torch.randn(features, width))
-        self.register_buffer("weights", torch.zeros(features, width or features))
-
-    def phi(self, inputs: Tensor) -> Tensor:
-        features: Tensor = self.encoder(inputs)
-        return features
-
-    def code(self, phi: Tensor) -> Tensor:
-        """x, (B, width); no gradient of the SR reaches phi."""
-        x = phi.detach()
-        if self.units.shape[1] > 0:
-            direction = functional.normalize(x - self.centre, dim=1, eps=TINY)
-            inputs = direction @ self.units
-            fired = functional.relu(inputs - THRESHOLD)
-            # Where none fires, the strongest does: an observation without a code would never count.
-            strongest = functional.one_hot(inputs.argmax(dim=1), inputs.shape[1]).to(fired)
-            x = torch.where(fired.any(dim=1, keepdim=True), fired, strongest)
-        return functional.normalize(x, dim=1, eps=TINY)
-
-    def psi(self, phi: Tensor) -> Tensor:
-        return self.code(phi) @ self.weights.T
-
-    def move_centre(self, phi: Tensor, rate: float) -> None:
-        self.centre += rate * (phi.detach().mean(dim=0) - self.centre)
-
-    def learn(self, phi: Tensor, goal: Tensor, eta: float) -> Tensor:
-        """psi(s) <- psi(s) + eta (goal - psi(s)) for each row, as in Eq. 4; the squared error."""
-        x = self.code(phi)
-        error = goal - x @ self.weights.T
-        # One state fills a whole batch at worst: then this is one step all the way.
-        self.weights += min(eta, 1.0 / len(x)) * error.T @ x
-        return (error**2).sum(dim=1).mean()
 
 
 class NetworkSRNorm(ObservingBonus):
@@ -106,36 +51,61 @@ class NetworkSRNorm(ObservingBonus):
             decoder = (
                 self._input.decoder(parameters.features) if parameters.reconstruction else None
             )
-            network = SuccessorNetwork(encoder, decoder, parameters.features, parameters.width)
-        self.network = network.to(self._device)
-        self.target = copy.deepcopy(self.network).requires_grad_(False)
+            units = torch.randn(parameters.features, parameters.width).numpy()
         # Only a reconstruction changes phi: the SR sends no gradient there.
-        self.network.requires_grad_(decoder is not None)
-        self._adam = None if decoder is None else Adam(self.network, parameters.lr)
+        self.encoder = encoder.to(self._device).requires_grad_(decoder is not None)
+        self.head = SuccessorHead(parameters.features, units)
+        self.decoder, self._adam = None, None
+        # What never differs from the network is not kept twice.
+        self.target_encoder, self.target_head = self.encoder, self.head
+        if decoder is not None:
+            self.decoder = decoder.to(self._device)
+            self._adam = Adam(nn.ModuleList([self.encoder, self.decoder]), parameters.lr)
+            self.target_encoder = copy.deepcopy(self.encoder).requires_grad_(False)
+        if decoder is not None or parameters.target_period > 1:
+            self.target_head = self.head.copy()
         self.updates = 0
 
-    def norms(self, observations: Any, features: Any = None) -> Tensor:
+    def norms(self, observations: Any, features: Any = None) -> Rows:
         """||psi(s; target)||_p, (B,)."""
-        with torch.no_grad():
-            psi = self.target.psi(self.target.phi(self._input(observations, features)))
-            norms: Tensor = torch.linalg.vector_norm(psi, ord=self.parameters.norm, dim=1)
-            return norms
+        return self._norms(self._code(observations, features))
+
+    def _code(self, observations: Any, features: Any) -> Code:
+        """The target's code of observations."""
+        return self.target_head.code(self._phi(self._input(observations, features)))
+
+    def _phi(self, inputs: Tensor) -> Rows:
+        """phi of the target, (B, features)."""
+        with torch.inference_mode():
+            phi: Rows = self.target_encoder(inputs).cpu().numpy()
+            return phi
+
+    def _norms(self, code: Code) -> Rows:
+        return p_norms(self.target_head.psi(code), self.parameters.norm)
 
     def compute(self, observations: Any, features: Any = None) -> Any:
-        norms = self.norms(observations, features).clamp(min=self.parameters.floor)
-        return like(self.parameters.beta / norms, observations)
+        return like(self._bonuses(self._code(observations, features)), observations)
+
+    def _bonuses(self, code: Code) -> NDArray[np.float64]:
+        norms = np.maximum(self._norms(code), self.parameters.floor)
+        return self.parameters.beta / norms.astype(np.float64)
 
     def update(self, batch: Any) -> dict[str, float]:
         given = as_transitions(batch)
         self._input.check_whole(given)
         count = len(self._input.raw(given.observations, given.features))
-        return self._learn(given, check_flags(NAME, given.dones, count))
+        losses, _ = self._learn(given, check_flags(NAME, given.dones, count))
+        return losses
 
     def _observe(self, step: Step) -> Any:
         raw = self._input.raw(step.observations, step.features)
         if step.next_observations is not None and self._input.reads_observations:
-            given = Transitions(step.observations, step.next_observations)
-            self._learn(given, check_flags(NAME, step.dones, len(raw)))
+            after = self._input.raw(step.next_observations, None)
+            _, code = self._learn(
+                self._input.linked(raw, after), check_flags(NAME, step.dones, len(raw))
+            )
+            if code is not None:  # of the same observations
+                return like(self._bonuses(code), step.observations)
         else:
             linked = self._stream.link(raw, step)
             if linked is not None:
@@ -144,61 +114,82 @@ class NetworkSRNorm(ObservingBonus):
         return self.compute(step.observations, step.features)
 
     def state_dict(self) -> State:
-        return {
-            **module_state("network", self.network),
-            **module_state("target", self.target),
-            **({} if self._adam is None else self._adam.state("adam")),
-            **self._input.state(),
-            "updates": self.updates,
-            **self._stream.state(),
-        }
+        parts = [module_state("encoder", self.encoder), self.head.state("head")]
+        if self.target_head is not self.head:
+            parts += [module_state("target_encoder", self.target_encoder)]
+            parts += [self.target_head.state("target_head")]
+        if self._adam is not None and self.decoder is not None:
+            parts += [module_state("decoder", self.decoder), self._adam.state("adam")]
+        parts += [self._input.state(), {"updates": self.updates}, self._stream.state()]
+        return {name: value for part in parts for name, value in part.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         check_state(NAME, state, self.state_dict() | UNSHAPED)
-        load_module("network", self.network, state)
-        load_module("target", self.target, state)
-        if self._adam is not None:
+        load_module("encoder", self.encoder, state)
+        self.head.load("head", state)
+        if self.target_head is not self.head:
+            load_module("target_encoder", self.target_encoder, state)
+            self.target_head.load("target_head", state)
+        if self._adam is not None and self.decoder is not None:
+            load_module("decoder", self.decoder, state)
             self._adam.load("adam", state)
         self._input.load(state)
         self.updates = int(state["updates"])
         self._stream.load(state)
 
-    def _learn(self, batch: Transitions, dones: NDArray[np.bool_]) -> dict[str, float]:
+    def _learn(
+        self, batch: Transitions, dones: NDArray[np.bool_]
+    ) -> tuple[dict[str, float], Code | None]:
+        """Losses, and the code of the observations where it is the target's as things stand now."""
         after = self._input.raw(batch.next_observations, batch.next_features)
         if len(after) != len(dones):
             raise BadInput(f"{NAME}: {len(after)} next observations for {len(dones)} observations")
         if len(dones) == 0:
-            return {}
+            return {}, None
         self._input.learn(batch)
-        inputs = self._input(batch.observations, batch.features)
-        inputs_after = self._input(batch.next_observations, batch.next_features)
-        with torch.no_grad():
-            phi_now, phi_after = self.target.phi(torch.cat([inputs, inputs_after])).chunk(2)
-            goal = self._goal(phi_now, phi_after, dones)
-        # Without a reconstruction the encoder is that of the target.
-        phi = phi_now if self._adam is None else self.network.phi(inputs)
-        self.network.move_centre(phi, max(1.0 / (self.updates + 1), SLOWEST))
-        losses = {"sr_loss": float(self.network.learn(phi, goal, self.parameters.eta))}
+        inputs = self._input.both(batch)
+        both = self._phi(inputs)
+        phi, phi_after = both[: len(dones)], both[len(dones) :]
+        reconstruction, shared = None, self.target_head is self.head
         if self._adam is not None:
-            assert self.network.decoder is not None
-            shown = self._input.shown(inputs_after)
-            reconstruction = ((self.network.decoder(phi) - shown) ** 2).mean()
+            assert self.decoder is not None
+            made = self.encoder(inputs[: len(dones)])  # the target's encoder is an older one
+            phi = made.detach().cpu().numpy()
+            reconstruction = (
+                (self.decoder(made) - self._input.shown(inputs[len(dones) :])) ** 2
+            ).mean()
+        self.head.move_centre(phi, max(1.0 / (self.updates + 1), SLOWEST))
+        if shared:
+            codes = self.head.code(both)
+            code, code_after = codes.rows(0, len(dones)), codes.rows(len(dones), len(both))
+        else:
+            code, code_after = self.head.code(phi), self.target_head.code(phi_after)
+        reward = phi_after if self.parameters.target == "next" else both[: len(dones)]
+        goal = self._goal(reward, self.target_head.psi(code_after), dones)
+        losses = {"sr_loss": self.head.learn(code, goal, self.parameters.eta)}
+        if self._adam is not None and reconstruction is not None:
             self._adam.step(reconstruction)
             losses["reconstruction_loss"] = float(reconstruction.detach())
         self.updates += 1
+        if shared:
+            return losses, code
         if self.updates % self.parameters.target_period == 0:
-            self._copy_to_target()
-        return losses
+            self.target_head.copy_from(self.head)
+            self.target_encoder.load_state_dict(self.encoder.state_dict())
+        return losses, None
 
-    def _goal(self, phi_now: Tensor, phi_after: Tensor, dones: NDArray[np.bool_]) -> Tensor:
+    def _goal(self, reward: Rows, psi_after: Rows, dones: NDArray[np.bool_]) -> Rows:
         """phi of p-norm 1, and gamma psi(s') where something follows."""
-        reward = phi_after if self.parameters.target == "next" else phi_now
-        reward = functional.normalize(reward, p=self.parameters.norm, dim=1, eps=TINY)
-        go_on = torch.as_tensor(~dones, device=self._device)[:, None]
-        return reward + self.parameters.gamma * go_on * self.target.psi(phi_after)
+        norms = np.maximum(p_norms(reward, self.parameters.norm), TINY)
+        discount = (self.parameters.gamma * ~dones).astype(np.float32)
+        goal: Rows = reward / norms[:, None] + discount[:, None] * psi_after
+        return goal
 
-    def _copy_to_target(self) -> None:
-        self.target.weights.copy_(self.network.weights)
-        self.target.centre.copy_(self.network.centre)
-        if self._adam is not None:
-            self.target.encoder.load_state_dict(self.network.encoder.state_dict())
+
+def p_norms(rows: Rows, p: float) -> Rows:
+    """||row||_p, (B,)."""
+    if p == 1.0:
+        sums: Rows = np.abs(rows).sum(axis=1)
+        return sums
+    norms: Rows = np.linalg.norm(rows, p, axis=1)
+    return norms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -59,6 +60,14 @@ class FeatureInput:
     def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Transitions:
         """The batch of what a stream has linked."""
         return Transitions(None, features=before, next_features=after)
+
+    def both(self, batch: Transitions) -> Tensor:
+        """What the network reads of the observations of a batch, then of the next ones, (2B, ...)."""
+        parts = (
+            (batch.observations, batch.features),
+            (batch.next_observations, batch.next_features),
+        )
+        return torch.cat([self(*part) for part in parts])
 
     def encoder(self, features: int) -> nn.Module:
         return nn.Identity()
@@ -123,6 +132,12 @@ class ObservationInput:
     def linked(self, before: NDArray[Any], after: NDArray[Any]) -> Transitions:
         """The batch of what a stream has linked."""
         return Transitions(AlreadyRead(before), AlreadyRead(after))
+
+    def both(self, batch: Transitions) -> Tensor:
+        """What the network reads of the observations of a batch, then of the next ones, (2B, ...)."""
+        seen = (batch.observations, batch.next_observations)
+        rows = [read_rows(NAME, self._reader, observations) for observations in seen]
+        return self(AlreadyRead(np.concatenate(rows)), None)
 
     def encoder(self, features: int) -> nn.Module:
         if self._reader.kind != "image":
