@@ -16,6 +16,8 @@ import pytest
 import countless
 from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
+from countless.cli.output import print_table
+from countless.cli.status import job_table
 from countless.core.errors import install_hint
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 from countless.runs.lock import locked
@@ -354,7 +356,37 @@ def test_status(capsys, tmp_path):
     assert by_state["running"]["folder"] == running.name
     assert by_state["damaged"]["folder"] == damaged.name
     assert by_state["damaged"]["agent"] is None
-    assert "1 finished, 1 partial, 1 running, 1 damaged" in out
+    assert out.startswith("4 jobs: 1 finished, 1 partial, 1 running, 1 damaged\n")
+    assert "AGENT-ENV-seed-SEED-ID" in out
+    row = next(line.split() for line in out.splitlines() if " finished " in line)
+    assert row[:7] == [
+        "sarsa",
+        "riverswim",
+        "0",
+        Path(done["folder"]).name[-10:-4],
+        "finished",
+        "4",
+        "runs",
+    ]
+    assert len(row[7].replace(",", "").strip("0")) <= 3  # digits of the return that count
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_status_fits_the_terminal_and_breaks_no_word(capsys, monkeypatch, width):
+    jobs = [
+        {"folder": f"{agent}-{env}-seed-{seed}-8b879c8b9e", "agent": agent, "env": env, "seed": seed,
+         "state": "finished", "done": 100_000, "of": 100_000, "unit": "frames", "mean_return": mean}
+        for agent in ("dqn", "sr-norm-and-visits", "dqn-mmc-sr")
+        for env, seed, mean in [("bsuite-deepsea-10", 0, -0.000107), ("fourrooms", 12, 2_533.7)]
+    ]  # fmt: skip
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(job_table(jobs, Path("evidence"), width))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "6 jobs: 6 finished"
+    assert max(map(len, lines)) <= width
+    words = {word for line in lines for word in line.split()}
+    assert {"-0.0001", "2,530", "100,000", "finished", "fourrooms"} <= words
+    assert words & {"bsuite-deepsea-10", "deepsea-10", "deepsea-"}  # broken after hyphens
 
 
 def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):
