@@ -12,15 +12,22 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 import countless
 from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
 from countless.cli.output import print_table
+from countless.cli.parser import parse
 from countless.cli.status import job_table
 from countless.core.errors import install_hint
+from countless.envs.catalog import OTHER_FORMS
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 from countless.runs.lock import locked
+
+COMMANDS = (
+    "list", "run", "sweep", "status", "diagnose", "reproduce", "report", "watch", "lab", "doctor",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -187,6 +194,63 @@ def test_version_and_help(capsys):
             main([command, "--help"])
         assert stop.value.code == 0
         assert "--json" in capsys.readouterr().out
+
+
+def helped(capsys, *argv):
+    with pytest.raises(SystemExit) as stop:
+        main([*argv, "--help"])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
+def test_help_fits_the_terminal(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = helped(capsys, *command)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "PER_JOB" not in out
+    monkeypatch.setenv("COLUMNS", "60")
+    out = helped(capsys, *command)
+    prose = [line for line in out.splitlines() if not line.startswith("  countless")]
+    assert max(map(len, prose)) <= 60
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_first_steps_fit_the_terminal(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = call(capsys)
+    assert max(map(len, out.splitlines())) <= width
+    for command in ("lab", "watch RUN", "run dqn-mmc-sr deepsea-6 --scale smoke"):
+        assert f"  countless {command}" in out
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_lists_and_notes_fit_the_terminal(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = call(capsys, "list")
+    assert max(map(cell_len, out.splitlines())) <= width
+    assert OTHER_FORMS in " ".join(out.split())
+    _, out, _ = call(capsys, "run", "sarsa-sr", "chain-5", "--runs", "2", "--steps", "20")
+    assert max(map(len, out.splitlines())) <= width
+
+
+@pytest.mark.parametrize("agent", ["sarsa-sr", "rmax", "dqn-mmc-sr", "dqn"])
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_help_about_one_agent_is_about_that_agent(capsys, monkeypatch, agent, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = helped(capsys, command, agent)
+    assert out.startswith(f"usage: countless {command} {agent} ENV [options]\n")
+    assert "AGENT" not in out
+    examples = [line.split() for line in out.splitlines() if line.startswith("  countless ")]
+    assert examples
+    for words in examples:
+        assert words[1:3] == [command, agent]
+        parse(words[1:])
+    assert max(map(len, out.splitlines())) <= 80
+    deep = agent.startswith("dqn")
+    assert ("--gpus-per-job N" in out) == deep
+    assert ("deep" in out.replace("deepsea", "")) == deep
+    assert ("--scale smoke|small|laptop|paper" in out) == deep
 
 
 def test_an_interrupt_that_a_package_turned_into_its_own_error(monkeypatch, capsys):

@@ -6,11 +6,13 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from countless.cli.main import main
 from countless.cli.plan import _time
+from countless.cli.run import what_to_do_next
 from countless.core.errors import install_hint
 from countless.runs.lock import is_locked
 from countless.runs.store import Store
@@ -136,9 +138,23 @@ def test_what_it_will_take_is_said_first(capsys, tmp_path):
     _, out, err = call(capsys, *arguments)
     assert "dqn-mmc-sr in deepsea-5: 40 frames per run, 2 runs to do" in err
     assert f"kept in {tmp_path}" in err
-    assert f"countless watch {place(tmp_path)}" in out
+    lines = out.splitlines()  # none of these is broken: they are to be pasted
+    assert f"  tensorboard --logdir {tmp_path}" in lines
+    for seed in (0, 1):
+        assert f"  countless watch {place(tmp_path, seed=seed)}" in lines
     assert "runs to do" not in call(capsys, *arguments)[2]  # all is done
     assert call(capsys, *arguments, "--json")[2] == ""
+
+
+def test_the_first_of_many_runs_are_named_to_look_at():
+    folders = [Path(f"my runs/dqn-seed-{seed}") for seed in range(5)]
+    assert what_to_do_next(folders).splitlines() == [
+        "To look at it:",
+        "  tensorboard --logdir 'my runs'",
+        *(f"  countless watch 'my runs/dqn-seed-{seed}'" for seed in range(3)),
+        "and 2 more in my runs",
+    ]
+    assert "  tensorboard --logdir 'my runs/dqn-seed-0'" in what_to_do_next(folders[:1])
 
 
 def test_the_time_of_a_long_run_is_measured(tmp_path):

@@ -11,7 +11,8 @@ from countless.agents.dqn.agents import require_deep
 from countless.analysis.tables import counted
 from countless.cli.execution import engine_of
 from countless.cli.options import where_of
-from countless.cli.output import print_json, print_table, print_text
+from countless.cli.output import print_json, print_lines, print_table, print_text
+from countless.cli.wrapping import wrapped
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
@@ -46,10 +47,8 @@ def command(arguments: argparse.Namespace) -> None:
             if minutes
             else ""
         )
-        print(
-            f"{len(experiments)} experiments{about}; what is finished already is not run again.",
-            file=sys.stderr,
-        )
+        words = f"{len(experiments)} experiments{about}; what is finished already is not run again."
+        print(wrapped(words), file=sys.stderr)
     finished = []
     for i, (experiment, plan) in enumerate(zip(experiments, plans, strict=True)):
         if len(experiments) > 1:
@@ -152,4 +151,4 @@ def print_finished(item: Finished) -> None:
     for text in item.section.words:
         print_text(f"\n{text}")
     for figure in item.section.figures:
-        print_text(f"\nDrawn: {figure.stem}.png, {figure.stem}.svg")
+        print_lines(f"\nDrawn: {figure.stem}.png, {figure.stem}.svg")

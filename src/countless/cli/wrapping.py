@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 LEAST = 20  # columns: narrower terminals break lines by themselves
 KEPT = 2  # spaces before a line that is not broken: a command, or a line of a file
+COMMAND, GAP = 32, 3  # the longest command that has its words beside it, and the space between them
 
 
 def terminal_width() -> int:
@@ -47,7 +48,12 @@ def wrapped(text: str, width: int | None = None) -> str:
 def two_columns(pairs: Sequence[tuple[str, str]], width: int | None = None) -> str:
     """Commands and what they do: side by side, or below each other where that is too wide."""
     width = terminal_width() if width is None else width
-    column = max(len(command) for command, _ in pairs) + 4
-    if all(KEPT + column + len(what) <= width for _, what in pairs):
-        return "\n".join(f"  {command:<{column}}{what}" for command, what in pairs)
-    return "\n".join(f"  {command}\n{filled(what, ' ' * 6, width)}" for command, what in pairs)
+    column = KEPT + GAP + max(len(command) for command, _ in pairs if len(command) <= COMMAND)
+    if any(column + len(what) > width for _, what in pairs):
+        return "\n".join(f"  {command}\n{filled(what, ' ' * 6, width)}" for command, what in pairs)
+    lines = []
+    for command, what in pairs:
+        short = len(command) <= COMMAND
+        first, second = (f"  {command}", "") if short else ("", f"  {command}\n")
+        lines.append(f"{second}{first:<{column}}{what}")
+    return "\n".join(lines)
