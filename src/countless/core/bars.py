@@ -104,7 +104,7 @@ class _Elapsed(ProgressColumn):
 class _Words(ProgressColumn):
     """What the task is, and how it stands."""
 
-    def render(self, task: RichTask) -> _Line:  # type: ignore[override]
+    def render(self, task: RichTask) -> _Line:
         return _Line(task.description, task.fields["note"])
 
 
