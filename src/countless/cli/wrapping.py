@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
 
 LEAST = 20  # columns: narrower terminals break lines by themselves
 KEPT = 2  # spaces before a line that is not broken: a command, or a line of a file
+HARD = "\N{NO-BREAK SPACE}"
 COMMAND, GAP = 32, 3  # the longest command that has its words beside it, and the space between them
 
 
@@ -17,15 +19,21 @@ def terminal_width() -> int:
 
 
 def filled(text: str, indent: str = "", width: int | None = None) -> str:
-    """One paragraph; words are never broken."""
+    """One paragraph; words, and commands between backquotes, are never broken.
+
+    >>> print(filled("Everything is told by `countless list agents`.", width=30))
+    Everything is told by
+    `countless list agents`.
+    """
+    whole = re.sub("`[^`]*`", lambda found: found[0].replace(" ", HARD), text)
     return textwrap.fill(
-        text,
+        whole,
         terminal_width() if width is None else width,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
-    )
+    ).replace(HARD, " ")
 
 
 def wrapped(text: str, width: int | None = None) -> str:
