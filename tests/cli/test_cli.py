@@ -12,13 +12,22 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 import countless
 from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
+from countless.cli.output import print_table
+from countless.cli.parser import parse
+from countless.cli.status import job_table
 from countless.core.errors import install_hint
+from countless.envs.catalog import OTHER_FORMS
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS
 from countless.runs.lock import locked
+
+COMMANDS = (
+    "list", "run", "sweep", "status", "diagnose", "reproduce", "report", "watch", "lab", "doctor",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +194,63 @@ def test_version_and_help(capsys):
             main([command, "--help"])
         assert stop.value.code == 0
         assert "--json" in capsys.readouterr().out
+
+
+def helped(capsys, *argv):
+    with pytest.raises(SystemExit) as stop:
+        main([*argv, "--help"])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
+def test_help_fits_the_terminal(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = helped(capsys, *command)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "PER_JOB" not in out
+    monkeypatch.setenv("COLUMNS", "60")
+    out = helped(capsys, *command)
+    prose = [line for line in out.splitlines() if not line.startswith("  countless")]
+    assert max(map(len, prose)) <= 60
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_first_steps_fit_the_terminal(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = call(capsys)
+    assert max(map(len, out.splitlines())) <= width
+    for command in ("lab", "watch RUN", "run dqn-mmc-sr deepsea-6 --scale smoke"):
+        assert f"  countless {command}" in out
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_lists_and_notes_fit_the_terminal(capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = call(capsys, "list")
+    assert max(map(cell_len, out.splitlines())) <= width
+    assert OTHER_FORMS in " ".join(out.split())
+    _, out, _ = call(capsys, "run", "sarsa-sr", "chain-5", "--runs", "2", "--steps", "20")
+    assert max(map(len, out.splitlines())) <= width
+
+
+@pytest.mark.parametrize("agent", ["sarsa-sr", "rmax", "dqn-mmc-sr", "dqn"])
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_help_about_one_agent_is_about_that_agent(capsys, monkeypatch, agent, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = helped(capsys, command, agent)
+    assert out.startswith(f"usage: countless {command} {agent} ENV [options]\n")
+    assert "AGENT" not in out
+    examples = [line.split() for line in out.splitlines() if line.startswith("  countless ")]
+    assert examples
+    for words in examples:
+        assert words[1:3] == [command, agent]
+        parse(words[1:])
+    assert max(map(len, out.splitlines())) <= 80
+    deep = agent.startswith("dqn")
+    assert ("--gpus-per-job N" in out) == deep
+    assert ("deep" in out.replace("deepsea", "")) == deep
+    assert ("--scale smoke|small|laptop|paper" in out) == deep
 
 
 def test_an_interrupt_that_a_package_turned_into_its_own_error(monkeypatch, capsys):
@@ -354,7 +420,37 @@ def test_status(capsys, tmp_path):
     assert by_state["running"]["folder"] == running.name
     assert by_state["damaged"]["folder"] == damaged.name
     assert by_state["damaged"]["agent"] is None
-    assert "1 finished, 1 partial, 1 running, 1 damaged" in out
+    assert out.startswith("4 jobs: 1 finished, 1 partial, 1 running, 1 damaged\n")
+    assert "AGENT-ENV-seed-SEED-ID" in out
+    row = next(line.split() for line in out.splitlines() if " finished " in line)
+    assert row[:7] == [
+        "sarsa",
+        "riverswim",
+        "0",
+        Path(done["folder"]).name[-10:-4],
+        "finished",
+        "4",
+        "runs",
+    ]
+    assert len(row[7].replace(",", "").strip("0")) <= 3  # digits of the return that count
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_status_fits_the_terminal_and_breaks_no_word(capsys, monkeypatch, width):
+    jobs = [
+        {"folder": f"{agent}-{env}-seed-{seed}-8b879c8b9e", "agent": agent, "env": env, "seed": seed,
+         "state": "finished", "done": 100_000, "of": 100_000, "unit": "frames", "mean_return": mean}
+        for agent in ("dqn", "sr-norm-and-visits", "dqn-mmc-sr")
+        for env, seed, mean in [("bsuite-deepsea-10", 0, -0.000107), ("fourrooms", 12, 2_533.7)]
+    ]  # fmt: skip
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(job_table(jobs, Path("evidence"), width))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "6 jobs: 6 finished"
+    assert max(map(len, lines)) <= width
+    words = {word for line in lines for word in line.split()}
+    assert {"-0.0001", "2,530", "100,000", "finished", "fourrooms"} <= words
+    assert words & {"bsuite-deepsea-10", "deepsea-10", "deepsea-"}  # broken after hyphens
 
 
 def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):

@@ -6,11 +6,16 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from countless.agents.dqn.cost import Cost
+from countless.agents.dqn.device import Device
 from countless.cli.main import main
-from countless.cli.plan import _time
+from countless.cli.plan import _time, announce, announce_experiment
+from countless.cli.run import what_to_do_next
 from countless.core.errors import install_hint
 from countless.runs.lock import is_locked
 from countless.runs.store import Store
@@ -136,14 +141,63 @@ def test_what_it_will_take_is_said_first(capsys, tmp_path):
     _, out, err = call(capsys, *arguments)
     assert "dqn-mmc-sr in deepsea-5: 40 frames per run, 2 runs to do" in err
     assert f"kept in {tmp_path}" in err
-    assert f"countless watch {place(tmp_path)}" in out
+    lines = out.splitlines()  # none of these is broken: they are to be pasted
+    assert f"  tensorboard --logdir {tmp_path}" in lines
+    for seed in (0, 1):
+        assert f"  countless watch {place(tmp_path, seed=seed)}" in lines
     assert "runs to do" not in call(capsys, *arguments)[2]  # all is done
     assert call(capsys, *arguments, "--json")[2] == ""
 
 
+def test_the_first_of_many_runs_are_named_to_look_at():
+    folders = [Path(f"my runs/dqn-seed-{seed}") for seed in range(5)]
+    assert what_to_do_next(folders).splitlines() == [
+        "To look at it:",
+        "  tensorboard --logdir 'my runs'",
+        *(f"  countless watch 'my runs/dqn-seed-{seed}'" for seed in range(3)),
+        "and 2 more in my runs",
+    ]
+    assert "  tensorboard --logdir 'my runs/dqn-seed-0'" in what_to_do_next(folders[:1])
+
+
 def test_the_time_of_a_long_run_is_measured(tmp_path):
     job = deep_job(frames=300_000)
-    assert re.match(r"about .* per run: [\d,]+ steps per second", _time(job, Store(tmp_path)))
+    words = _time(job, Store(tmp_path))
+    assert re.fullmatch(r"about .* per run: [\d,]+ steps per second, measured just now", words)
+
+
+def test_the_time_is_told_on_any_device_from_a_minute_on(tmp_path, capsys, monkeypatch):
+    asked = []
+
+    def measured(env, config, device):
+        asked.append(device.name)
+        return Cost({"all": 0.01}, 1.0, 1)
+
+    monkeypatch.setattr("countless.agents.dqn.cost.measure_cost", measured)
+    monkeypatch.setattr("countless.runs.dqn.DqnJob.check", lambda job, folder: None)
+    monkeypatch.setenv("COLUMNS", "80")
+    announce([replace(deep_job(frames=20_000), device=Device("cuda"))], tmp_path)
+    err = " ".join(capsys.readouterr().err.split())
+    assert "about 3.3 minutes per run: 100 steps per second, measured" in err
+    assert "it may take longer" in err
+    announce([deep_job(frames=20_000)], tmp_path)
+    err = " ".join(capsys.readouterr().err.split())
+    assert err.endswith("100 steps per second, measured just now")
+    announce([deep_job(frames=19_999)], tmp_path)
+    assert "per second" not in capsys.readouterr().err
+    assert asked == ["cuda", "cpu"]
+
+
+def test_what_an_experiment_will_take_is_said_first(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    jobs = [deep_job(frames=frames, seed=seed) for seed, frames in enumerate((100, 200))]
+    announce_experiment("table3", "paper", jobs, Store(tmp_path))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:2] == ["table3 at --scale paper: 2 jobs of 2 to do", "  up to 200 frames per run"]
+    assert re.fullmatch(r"  on cpu, 1 thread and \d+\.\d GB of memory per run", lines[2])
+    assert lines[3].startswith(f"  kept in {tmp_path}, saved every ")
+    assert lines[4].startswith("  `--estimate` says how long this takes. --scale smoke takes")
+    assert max(len(line) for line in lines if "kept in" not in line) <= 80
 
 
 def test_help_of_one_agent_shows_its_own_options(capsys):
@@ -253,7 +307,7 @@ def test_a_loss_that_is_no_number_is_exit_1(capsys, tmp_path):
     assert (code, out) == (1, "")
     assert "a loss is not finite" in err
     assert "nonfinite_batch.npz" in err
-    assert len(err.splitlines()[2:]) == 1  # after what it will take
+    assert len(err.splitlines()[3:]) == 1  # after what it will take
 
 
 def test_missing_packages_are_named(capsys, monkeypatch):

@@ -1,6 +1,9 @@
 """Progress: lines where stderr is no terminal, bars where it is, silence where it is asked for."""
 
 import io
+import re
+
+import pytest
 
 from countless.core import bars
 from countless.core.progress import SILENT
@@ -57,3 +60,48 @@ def test_who_shows_progress():
     assert isinstance(bars.reporter_for(True), bars.Bars)
     assert bars.reporter_for(False) is SILENT
     assert bars.reporter_for(own) is own
+
+
+def rendered(width, notes):
+    """The lines of tasks that are half done, one per note; without a note it has not advanced."""
+    console = bars.Console(width=width, force_terminal=True, file=io.StringIO(), record=True)
+    progress = bars.make_progress(console)
+    clock = iter(range(0, 10_000, 10))
+    progress.get_time = lambda: float(next(clock))
+    for seed, note in enumerate(notes):
+        label = f"dqn-mmc-sr in MontezumaRevenge, seed {seed} ({seed + 1} of {len(notes)})"
+        task = progress.add_task(label, total=1000, note=note)
+        for _ in range(5 if note.startswith("5") else 0):
+            progress.advance(task, 100)
+    with console.capture() as captured:
+        console.print(progress.make_tasks_table(progress.tasks))
+    return [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in captured.get().splitlines()]
+
+
+NOTE = "500 frames, 927/s, 185 episodes, mean of last 100 -0.0055, ε 0.10, bonus 0.013"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_matters_survives_in_a_narrow_terminal(width):
+    lines = rendered(width, [NOTE, NOTE])
+    assert len(lines) == 2  # nothing goes on in another line
+    for seed, line in enumerate(lines):
+        assert len(line) <= width
+        assert re.search(r" 50%  ?\d+:\d\d left ", line)
+        assert f", seed {seed}" in line
+        assert "500 fr" in line
+        assert line.rstrip().endswith("…")  # the note is cut at its end
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_in_the_warm_up_no_time_is_told(width):
+    (line,) = rendered(width, ["warm-up, 10 of 400 steps"])
+    assert "  0%" in line
+    assert "left" not in line
+    assert "seed 0" in line
+    assert "warm-up" in line
+
+
+def test_a_long_name_without_a_seed_is_cut_at_its_end():
+    assert bars.one_line("a name of many words", "", 10) == "a name of…"
+    assert bars.one_line("sarsa-sr in riverswim (3 of 9)", "", 25) == "sarsa-sr in riv… (3 of 9)"

@@ -11,7 +11,7 @@ import numpy as np
 
 from countless.analysis.tables import Table, number
 from countless.bonuses.registry import bonus_kind, make_parameters
-from countless.cli.output import print_json, print_table, print_text
+from countless.cli.output import print_json, print_lines, print_table
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, naming_options
 from countless.core.parameters import default_of
@@ -47,7 +47,7 @@ def command(arguments: argparse.Namespace) -> None:
         })  # fmt: skip
         return
     print_table(_table(diagnosis))
-    print_text(str(figure))
+    print_lines(str(figure))
 
 
 def _or_none(value: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from countless.cli.output import print_json, print_text
+from countless.cli.output import print_json, print_lines
 from countless.core.bars import Bars
 from countless.core.errors import naming_options
 from countless.lab.serve import require_lab, serve
@@ -18,7 +18,7 @@ def command(arguments: argparse.Namespace) -> None:
         if arguments.json:
             print_json({"address": address})
         else:
-            print_text(f"The lab is open at {address}\nCtrl-C closes it.")
+            print_lines(f"The lab is open at {address}\nCtrl-C closes it.")
         sys.stdout.flush()
 
     try:

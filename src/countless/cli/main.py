@@ -12,21 +12,34 @@ from importlib import import_module
 
 from countless.cli.parser import parse
 from countless.cli.stopping import TERMINATING, Interrupt, Terminated, terminate
+from countless.cli.wrapping import two_columns, wrapped
 from countless.core.errors import CountlessError, naming_options
 
-FIRST_STEPS = """\
-Countless: count-based exploration, without counting.
+WHAT_IT_IS = (
+    "Countless: count-based exploration, without counting.\n\n"
+    "The norm of the successor representation, while it is being learned, tells how often a state was "
+    "visited; its inverse is an exploration bonus.\n"
+)
+FIRST_STEPS = (
+    ("countless run sarsa-sr riverswim", "The paper's agent, in a second."),
+    ("countless lab", "Turn parameters and watch agents learn."),
+    ("countless run dqn-mmc-sr deepsea-6 --scale smoke", "A deep agent, in a minute."),
+    ("countless watch RUN", "A film of a deep run, from its folder."),
+    ("countless reproduce table1", "A table of the paper, beside our numbers."),
+    ("countless report", "All that was run, as one page to look at."),
+)
+TO_KNOW_MORE = (
+    ("countless list", "Agents, environments, bonuses, experiments."),
+    ("countless run AGENT --help", "The parameters of an agent."),
+    ("countless --help", "Every command."),
+)
 
-The norm of the successor representation, while it is being learned, tells how
-often a state was visited; its inverse is an exploration bonus.
 
-  countless run sarsa-sr riverswim    the paper's agent, in a second
-  countless reproduce table1          a table of the paper, beside our numbers
-  countless report                    all that was run, as one page to look at
-
-  countless list                      agents, environments, bonuses, experiments
-  countless run AGENT --help          the parameters of an agent
-  countless --help                    every command"""
+def first_steps() -> str:
+    """What is printed without a command."""
+    shown = two_columns((*FIRST_STEPS, *TO_KNOW_MORE)).split("\n")
+    more = next(i for i, line in enumerate(shown) if TO_KNOW_MORE[0][0] in line)
+    return "\n".join([wrapped(WHAT_IT_IS), *shown[:more], "", *shown[more:]])
 
 
 def _dispatch(argv: Sequence[str]) -> int:
@@ -37,7 +50,7 @@ def _dispatch(argv: Sequence[str]) -> int:
         print(version("countless"))
         return 0
     if arguments.command is None:
-        print(FIRST_STEPS)
+        print(first_steps())
         return 0
     module = import_module(f"countless.cli.{arguments.command}")
     command: Callable[[argparse.Namespace], None] = module.command

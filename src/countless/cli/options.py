@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countless.agents.catalogue import AGENTS
-from countless.agents.dqn.agents import PARTS, SCALES
+from countless.agents.dqn.agents import FRAMES, PARTS
 from countless.agents.dqn.config import GROUP_OF
 from countless.core.parameters import default_of
 
@@ -27,6 +27,7 @@ PART_TITLES = {
     "exploration": "exploration",
     "protocol": "environment",
 }
+ORDER = sorted(FRAMES, key=lambda scale: FRAMES[scale])  # smoke, small, laptop, paper
 _THREADS = {
     "tabular": "cores to use; results do not depend on it (default: all)",
     "dqn": "threads of a run; with another number sums may round differently (default: 1)",
@@ -39,17 +40,23 @@ def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> No
     """How much to run, and how: for the agent's kind, or for both where no agent is named."""
     both = agent is None
     engine = None if agent is None else AGENTS[agent].engine
-    parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="seed of all random numbers (default: 0)"
+    )
     parser.add_argument(
         "--threads",
         type=int,
+        metavar="N",
         help=_THREADS[engine],
     )
     if engine != "dqn":
         group = parser.add_argument_group("how much to run" + (": tabular agents" if both else ""))
-        group.add_argument("--runs", type=int, help="independent runs (default: 100)")
+        group.add_argument("--runs", type=int, metavar="N", help="independent runs (default: 100)")
         group.add_argument(
-            "--steps", type=int, help="steps per run (default: the environment's limit, or 5,000)"
+            "--steps",
+            type=int,
+            metavar="N",
+            help="steps per run (default: the environment's limit, or 5,000)",
         )
         group.add_argument(
             "--rng",
@@ -66,12 +73,14 @@ def _add_deep_budget(group: Any) -> None:
     group.add_argument(
         "--seeds", type=int, nargs="+", metavar="SEED", help="one run per seed, one core each"
     )
-    group.add_argument("--frames", type=number, help="frames per run (default: the scale's)")
+    group.add_argument(
+        "--frames", type=number, metavar="N", help="frames per run (default: the scale's)"
+    )
     group.add_argument(
         "--scale",
-        metavar="|".join(SCALES),
-        help="network size, learning rates and frames that go together: smoke takes a minute, laptop "
-        "plays a million frames, small suits small tasks, paper is the paper's (default: paper)",
+        metavar="|".join(ORDER),
+        help="network size, learning rates and frames that go together: smoke takes a minute, small "
+        "suits small tasks, laptop plays a million frames, paper is the paper's (default: paper)",
     )
     group.add_argument("--device", help="auto, cpu, cuda, cuda:1, mps (default: auto)")
     group.add_argument(
@@ -95,8 +104,9 @@ def budget_of(arguments: argparse.Namespace) -> Budget:
     return Budget(**given | {"elsewhere": where_of(arguments).device})
 
 
-def add_where_options(parser: argparse.ArgumentParser) -> None:
-    """Which engine, and what a job takes of a cluster."""
+def add_where_options(parser: argparse.ArgumentParser, agent: str | None = None) -> None:
+    """Which engine, and what a job takes of a cluster: for the agent's kind, or for both."""
+    tabular = agent is not None and AGENTS[agent].engine == "tabular"
     group = parser.add_argument_group("where to run (docs/cluster.md)")
     group.add_argument(
         "--engine",
@@ -110,18 +120,24 @@ def add_where_options(parser: argparse.ArgumentParser) -> None:
         "Ray on this machine alone)",
     )
     group.add_argument(
-        "--cpus-per-job", type=float, help="ray: cores of a job (default: its threads)"
-    )
-    group.add_argument(
-        "--gpus-per-job",
+        "--cpus-per-job",
         type=float,
-        help="ray: GPUs of a deep job, 0.25 for four on one (default: 0)",
+        metavar="N",
+        help="ray: cores of a job" + ("" if tabular else " (default: its threads)"),
     )
+    if not tabular:
+        group.add_argument(
+            "--gpus-per-job",
+            type=float,
+            metavar="N",
+            help="ray: GPUs of a deep job, 0.25 for four on one (default: 0)",
+        )
     group.add_argument(
         "--memory-per-job",
         type=float,
         metavar="GB",
-        help="ray: memory set aside for a job (default: what a deep job needs)",
+        help="ray: memory set aside for a job"
+        + ("" if tabular else " (default: what a deep job needs)"),
     )
 
 

@@ -15,23 +15,33 @@ from countless.cli.options import (
     add_out,
     add_where_options,
 )
+from countless.cli.wrapping import two_columns, wrapped
 from countless.core.errors import BadInput, unknown_name
 
-EPILOG = """\
-examples:
-  countless run sarsa-sr riverswim                      the paper's agent, the paper's parameters
-  countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100
-                                                        the paper's number, to the digit
-  countless sweep sarsa-sr sixarms --grid paper         all 1,500 settings of the paper's sweep
-  countless run dqn-mmc-sr MontezumaRevenge --seed 0    the paper's deep agent; resumes by itself
-  countless reproduce tabular                           Tables 1, 2, 5, 6, Figure 2, Theorem 1
-  countless report                                      one HTML page with all of it
-  countless diagnose sr-norm fourrooms                  the bonus against true visit counts
-  countless lab                                         turn parameters and watch agents learn
-
-exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by SIGTERM,
-SIGUSR1 or SIGUSR2 (run the same command again to go on)
-"""
+EXAMPLES = (
+    ("countless run sarsa-sr riverswim", "The paper's agent with the paper's parameters."),
+    (
+        "countless run sarsa-sr riverswim --rng authors --seed 2 --runs 100",
+        "The paper's number, to the digit.",
+    ),
+    (
+        "countless sweep sarsa-sr sixarms --grid paper",
+        "All 1,500 settings of the paper's sweep.",
+    ),
+    (
+        "countless run dqn-mmc-sr MontezumaRevenge --seed 0",
+        "The paper's deep agent; the same command goes on where it was stopped.",
+    ),
+    ("countless watch RUN", "A film of a deep run, from its folder."),
+    ("countless reproduce tabular", "Tables 1, 2, 5 and 6, Figure 2 and Theorem 1."),
+    ("countless report", "One HTML page with all of it."),
+    ("countless diagnose sr-norm fourrooms", "The bonus against true visit counts."),
+    ("countless lab", "A page to turn parameters and watch agents learn."),
+)
+EXIT_CODES = (
+    "exit codes: 0 success, 1 failure while running, 2 bad input, 130 interrupted, 75 stopped by "
+    "SIGTERM, SIGUSR1 or SIGUSR2 (run the same command again to go on)"
+)
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
 EXPERIMENTS = (
@@ -41,6 +51,14 @@ EXPERIMENTS = (
 )  # fmt: skip
 
 _KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Descriptions and epilogs as wide as the rest; commands in them are not broken."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = wrapped(text, width - len(indent)).split("\n")
+        return "\n".join((indent + line).rstrip() for line in lines)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,7 +91,7 @@ class _Commands:
             help=text,
             description=text[0].upper() + text[1:] + ".",
             epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
@@ -86,8 +104,8 @@ def build_parser(agent: str | None = None, parameters: bool = True) -> argparse.
         prog="countless",
         description="Count-based exploration, without counting: the norm of the successor "
         "representation as an exploration bonus.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"examples:\n{two_columns(EXAMPLES)}\n\n{EXIT_CODES}",
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
@@ -121,19 +139,37 @@ def _add_run(commands: _Commands, agent: str | None, parameters: bool) -> None:
     parser = commands.add(
         "run",
         "one agent in one environment",
-        epilog="Parameters that are not given take published values where there are some for the\n"
-        "environment, else defaults; the result says which. `countless run AGENT --help` shows the\n"
-        "parameters of an agent.\n\n"
-        "  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000\n"
-        "  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1\n\n"
+        epilog="Parameters that are not given take published values where there are some for the "
+        f"environment, else defaults; the result says which.{_more('run', agent)}\n\n"
+        f"{_run_examples(agent)}\n\n"
         "Each run is kept in a folder and goes on from there when it is started again.",
     )
-    _add_agent_and_env(parser)
+    _add_agent_and_env(parser, agent)
     add_budget_options(parser, agent)
-    add_where_options(parser)
+    add_where_options(parser, agent)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     if parameters:
         add_agent_options(parser, agent)
+
+
+def _more(command: str, agent: str | None) -> str:
+    """Where the parameters are, for those who do not see them."""
+    if agent is not None:
+        return ""
+    return f" `countless {command} AGENT --help` shows the parameters of an agent."
+
+
+def _run_examples(agent: str | None) -> str:
+    tabular = "  countless run sarsa-sr sixarms --beta 10 --norm 2 --runs 1000"
+    deep = "  countless run dqn-mmc-sr MontezumaRevenge --scale laptop --seeds 0 1"
+    if agent is None:
+        return f"{tabular}\n{deep}"
+    if AGENTS[agent].engine == "tabular":
+        return tabular if agent == "sarsa-sr" else f"  countless run {agent} sixarms --runs 1000"
+    return (
+        f"  countless run {agent} deepsea-8 --scale small\n"
+        f"  countless run {agent} MontezumaRevenge --scale laptop --seeds 0 1"
+    )
 
 
 def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None:
@@ -141,14 +177,11 @@ def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None
         "sweep",
         "every setting of a grid of parameters",
         epilog="A grid file names parameters. A list of values sweeps a parameter, a single value "
-        "fixes it:\n\n  "
-        "alpha = [0.1, 0.25]\n  beta = [10, 100, 1000]\n  norm = 2\n\n"
-        "  countless sweep sarsa-sr sixarms --grid grid.toml --runs 100\n"
-        "  countless sweep dqn-mmc-sr deepsea-8 --grid grid.toml --scale smoke --seeds 0 1\n\n"
-        "A parameter given as an option overrides the grid; `countless sweep AGENT --help` shows the\n"
-        "parameters of an agent. After an interruption the same command goes on where it stopped.",
+        f"fixes it:\n\n{_sweep_examples(agent)}\n\n"
+        f"A parameter given as an option overrides the grid.{_more('sweep', agent)} After an "
+        "interruption the same command goes on where it stopped.",
     )
-    _add_agent_and_env(parser)
+    _add_agent_and_env(parser, agent)
     parser.add_argument(
         "--grid",
         default="default",
@@ -156,23 +189,51 @@ def _add_sweep(commands: _Commands, agent: str | None, parameters: bool) -> None
         help="the paper's grid, or a TOML file (default: the paper's where it has one, else ours)",
     )
     add_budget_options(parser, agent)
-    add_where_options(parser)
+    add_where_options(parser, agent)
     add_out(parser, "results", "the store to keep records in, and to go on from")
     parser.add_argument(
-        "--top", type=int, default=10, help="how many of the best settings to print (default: 10)"
+        "--top",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many of the best settings to print (default: 10)",
     )
     if parameters:
         add_agent_options(parser, agent)
 
 
-def _add_agent_and_env(parser: argparse.ArgumentParser) -> None:
-    parser.usage = f"{parser.prog} AGENT ENV [options]"
-    parser.add_argument("agent", metavar="AGENT", help="one of `countless list agents`")
+def _sweep_examples(agent: str | None) -> str:
+    """A grid of parameters that the agent has, and the command that sweeps it."""
+    on_tables = "  countless sweep {} sixarms --grid grid.toml --runs 100"
+    on_networks = "  countless sweep {} deepsea-8 --grid grid.toml --scale smoke"
+    grid: dict[str, object] = {"alpha": [0.1, 0.25], "beta": [10, 100, 1000], "norm": 2}
+    if agent is None or not AGENTS[agent].parameters:
+        commands = [on_tables.format("sarsa-sr"), on_networks.format("dqn-mmc-sr")]
+    elif AGENTS[agent].engine == "dqn":
+        commands = [on_networks.format(agent)]
+        grid = {"learning_rate": [0.0001, 0.00025], "gamma": 0.99}
+    else:
+        entry, commands = AGENTS[agent], [on_tables.format(agent)]
+        own = {} if entry.grid is None else entry.grid.values
+        grid = {name: value for name, value in grid.items() if name in entry.parameters}
+        grid = grid or {name: list(values)[:3] for name, values in own.items()}
+    return "\n".join([*(f"  {name} = {value}" for name, value in grid.items()), "", *commands])
+
+
+def _add_agent_and_env(parser: argparse.ArgumentParser, agent: str | None) -> None:
+    parser.usage = f"{parser.prog} {agent or 'AGENT'} ENV [options]"
+    parser.add_argument(
+        "agent",
+        metavar="AGENT",
+        help="one of `countless list agents`" if agent is None else argparse.SUPPRESS,
+    )
+    engine = None if agent is None else AGENTS[agent].engine
+    atari = {None: "; for deep agents also an Atari game", "dqn": "; also an Atari game"}
     parser.add_argument(
         "env",
         metavar="ENV",
-        help="one of `countless list envs`, an .mdp file, a Gymnasium id or PACKAGE:ID; for deep "
-        "agents also an Atari game",
+        help="one of `countless list envs`, an .mdp file, a Gymnasium id or PACKAGE:ID"
+        + atari.get(engine, ""),
     )
 
 
@@ -205,8 +266,10 @@ def _add_diagnose(commands: _Commands) -> None:
     parser.add_argument(
         "env", metavar="ENV", help="one of `countless list envs`, of at most 2,000 states"
     )
-    parser.add_argument("--steps", type=int, default=5000, help="of the walk (default: 5,000)")
-    parser.add_argument("--seed", type=int, default=0, help="of the walk (default: 0)")
+    parser.add_argument(
+        "--steps", type=int, default=5000, metavar="N", help="of the walk (default: 5,000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the walk (default: 0)")
     parser.add_argument(
         "--view",
         default="auto",
@@ -226,10 +289,13 @@ def _add_diagnose(commands: _Commands) -> None:
 def _add_reproduce(commands: _Commands) -> None:
     parser = commands.add("reproduce", "a table or figure of the paper, with our numbers beside it")
     parser.add_argument("experiment", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--runs", type=int, help="fresh runs of each entry (default: 10,000)")
-    parser.add_argument("--seed", type=int, help="seed of the fresh runs (default: 0)")
+    parser.add_argument(
+        "--runs", type=int, metavar="N", help="fresh runs of each entry (default: 10,000)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the fresh runs (default: 0)")
     deep = parser.add_argument_group(
-        "deep experiments (table3, table4, ablations, deepsea, figure2-deep, minigrid, montezuma)"
+        "deep experiments",
+        "For table3, table4, ablations, deepsea, figure2-deep, minigrid and montezuma.",
     )
     deep.add_argument(
         "--scale",
@@ -248,7 +314,9 @@ def _add_reproduce(commands: _Commands) -> None:
         action="store_true",
         help="run nothing: measure the speed here for seconds, and print jobs, hours, memory and disk",
     )
-    cost.add_argument("--gpus", type=int, help="with --estimate: GPUs to spread over (default: 8)")
+    cost.add_argument(
+        "--gpus", type=int, metavar="N", help="with --estimate: GPUs to spread over (default: 8)"
+    )
     add_where_options(parser)
     add_out(parser, "results", "where records and figures are kept")
 
@@ -270,12 +338,18 @@ def _add_watch(commands: _Commands) -> None:
     )
     parser.add_argument("run", metavar="RUN", help="the run's folder")
     parser.add_argument(
-        "--steps", type=int, default=1_000, help="agent steps to show (default: 1,000)"
+        "--steps", type=int, default=1_000, metavar="N", help="agent steps to show (default: 1,000)"
     )
     parser.add_argument(
-        "--epsilon", type=float, default=0.01, help="probability of a random action (default: 0.01)"
+        "--epsilon",
+        type=float,
+        default=0.01,
+        metavar="X",
+        help="probability of a random action (default: 0.01)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the random actions (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of the random actions (default: 0)"
+    )
     add_out(
         parser,
         None,
@@ -289,10 +363,12 @@ def _add_lab(commands: _Commands) -> None:
     parser = commands.add(
         "lab",
         "a page on this machine: turn parameters, draw a gridworld, watch agents learn side by side",
-        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C\n"
+        epilog="The page is for this machine only, at an address with a token of its own. Ctrl-C "
         "closes it.",
     )
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default: 0)")
+    parser.add_argument(
+        "--port", type=int, default=0, metavar="N", help="0 takes a free one (default: 0)"
+    )
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, and open nothing"
     )

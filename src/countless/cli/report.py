@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from countless.cli.output import print_json, print_text
+from countless.cli.output import print_json, print_lines
 from countless.core.durable import write_bytes
 from countless.core.errors import BadInput
 from countless.core.records import ensure_folder
@@ -25,4 +25,4 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"report": str(path), "sections": sections})
     else:
-        print_text(f"The report is {path.resolve()}")
+        print_lines(f"The report is {path.resolve()}")

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from countless.agents.dqn.agents import require_deep
-from countless.analysis.tables import counted
 from countless.cli.execution import engine_of
 from countless.cli.options import where_of
-from countless.cli.output import print_json, print_table, print_text
+from countless.cli.output import print_json, print_lines, print_table, print_text
+from countless.cli.plan import announce_experiment
+from countless.cli.wrapping import wrapped
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
@@ -46,10 +47,8 @@ def command(arguments: argparse.Namespace) -> None:
             if minutes
             else ""
         )
-        print(
-            f"{len(experiments)} experiments{about}; what is finished already is not run again.",
-            file=sys.stderr,
-        )
+        words = f"{len(experiments)} experiments{about}; what is finished already is not run again."
+        print(wrapped(words), file=sys.stderr)
     finished = []
     for i, (experiment, plan) in enumerate(zip(experiments, plans, strict=True)):
         if len(experiments) > 1:
@@ -68,17 +67,7 @@ def _announce(experiment: Experiment, plan: Plan, store: Store) -> None:
     if experiment.engine != "dqn":
         return
     jobs = next(iter(experiment.jobs(plan, Records(store))))
-    left = sum(store.find(job) is None for job in jobs)
-    if not left:
-        return
-    lines = [
-        f"{experiment.name} at --scale {plan.scale}: {counted(left, 'job')} of {len(jobs)} to do"
-    ]
-    if plan.scale == DEFAULTS.scale:
-        lines.append(
-            "  --estimate says what that takes; --scale smoke takes minutes, --scale laptop hours"
-        )
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    announce_experiment(experiment.name, plan.scale, jobs, store)
 
 
 def _estimate(
@@ -152,4 +141,4 @@ def print_finished(item: Finished) -> None:
     for text in item.section.words:
         print_text(f"\n{text}")
     for figure in item.section.figures:
-        print_text(f"\nDrawn: {figure.stem}.png, {figure.stem}.svg")
+        print_lines(f"\nDrawn: {figure.stem}.png, {figure.stem}.svg")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -12,12 +14,14 @@ from countless.agents.catalogue import agent_entry, choose_parameters
 from countless.analysis.tables import Cell, Table, counted, interval, number
 from countless.cli.execution import execute_patiently
 from countless.cli.options import budget_of, given_parameters
-from countless.cli.output import print_json, print_table
+from countless.cli.output import print_json, print_lines, print_table
 from countless.cli.plan import announce
 from countless.envs.catalog import as_mdp
 from countless.runs.groups import LAST, Group, performance, speed
 from countless.runs.result import Result
 from countless.runs.run import jobs_of
+
+WATCHED = 3  # runs that the closing words name
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -35,8 +39,12 @@ def command(arguments: argparse.Namespace) -> None:
         print_json(result.to_json())
     elif tabular:
         print_table(tabular_table(result.group, choice.sources))
+        for folder in result.folders:
+            print_lines(f"kept in {folder}")
     else:
         print_table(deep_table(result))
+        if result.folders:
+            print_lines(what_to_do_next(result.folders))
 
 
 def tabular_table(group: Group, sources: Mapping[str, str]) -> Table:
@@ -58,8 +66,7 @@ def tabular_table(group: Group, sources: Mapping[str, str]) -> Table:
         f"{group.agent} in {group.env}: undiscounted return of {group.length}, "
         f"{counted(summary.runs, 'run')}, seed {about['seed']}, rng {about['identity']['rng']}"
     )
-    kept = "" if group.jobs[0].folder is None else f"\nkept in {group.jobs[0].folder}"
-    return Table(title, ("", "return"), tuple(rows), note=_parameters(group, sources) + kept)
+    return Table(title, ("", "return"), tuple(rows), note=_parameters(group, sources))
 
 
 def _parameters(group: Group, sources: Mapping[str, str]) -> str:
@@ -75,7 +82,7 @@ def deep_table(result: Result) -> Table:
     """One row per seed."""
     group = result.group
     rows: list[tuple[Cell, ...]] = []
-    notes = [str(folder) for folder in result.folders]
+    notes: list[str] = []
     for job in group.jobs:
         scores = np.array([] if job.records is None else job.records["return"].to_numpy())
         mean: Cell = performance(job) if len(scores) else "no episode ended"
@@ -84,14 +91,22 @@ def deep_table(result: Result) -> Table:
         steps = (job.finished or {}).get("steps_per_second")
         rows.append((str(job.about["seed"]), len(scores), mean, sd, steps))
         notes += _feature_notes(job.about["seed"], (job.finished or {}).get("features"))
-    if result.folders:
-        notes.append(f"To look at it: tensorboard --logdir {result.folders[0]}")
-        notes.append(f"          and: countless watch {result.folders[0]}")
     if any(row[1] == 0 for row in rows):
         notes.append("An episode that began in the warm-up is not counted: give more --frames.")
     title = f"{group.agent} in {group.env}: {group.length}, variant {group.config['variant']}"
     columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s")
     return Table(title, columns, tuple(rows), note="\n".join(notes), formats={"steps/s": ",.0f"})
+
+
+def what_to_do_next(folders: Sequence[Path]) -> str:
+    """Commands to paste that show what was run; of many runs the first ones."""
+    curves = folders[0] if len(folders) == 1 else folders[0].parent
+    lines = ["To look at it:", f"  tensorboard --logdir {shlex.quote(str(curves))}"]
+    lines += [f"  countless watch {shlex.quote(str(folder))}" for folder in folders[:WATCHED]]
+    if len(folders) > WATCHED:
+        more = len(folders) - WATCHED
+        lines.append(f"and {more:,} more in {folders[0].parent}")
+    return "\n".join(lines)
 
 
 def _feature_notes(seed: int, features: dict[str, float] | None) -> list[str]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from countless.analysis.tables import Table, counted
-from countless.cli.output import print_json, print_table, print_text
+from countless.cli.output import console, print_json, print_lines, print_table, print_text
 from countless.core.durable import DAMAGED, UNVERIFIED, WHOLE
 from countless.core.errors import CountlessError
 from countless.runs.described import read_reached
 from countless.runs.store import FINISHED, STATES, StoredJob, stored_jobs
 from countless.runs.verify import verify
+
+ID = 6  # letters of a job's id that are shown: enough to tell jobs apart
+NARROW = 70  # columns of a terminal from which on there is room for them
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -32,10 +36,52 @@ def command(arguments: argparse.Namespace) -> None:
     if not jobs:
         print_text(f"{folder} holds no jobs; `countless run AGENT ENV --out {folder}` makes one")
         return
-    columns = ("job", "state", "done", "return")
-    rows = tuple((job["folder"], job["state"], _done(job), job["mean_return"]) for job in jobs)
-    note = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
-    print_table(Table(f"Jobs in {folder}", columns, rows, labels=2, note=note))
+    print_table(job_table(jobs, folder, console().width))
+
+
+def job_table(jobs: Sequence[Mapping[str, Any]], folder: Path, width: int) -> Table:
+    """One row per job; the folder of a job is told by its columns."""
+    shows_id = width >= NARROW
+    counts = Counter(job["state"] for job in jobs)
+    states = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
+    rows = tuple(
+        (*_names(job)[: 4 if shows_id else 3], job["state"], _done(job), short(job["mean_return"]))
+        for job in jobs
+    )
+    columns = ("agent", "env", "seed", *(("id",) if shows_id else ()), "state", "done", "return")
+    ids = (
+        f"the first {ID} letters of the id are shown" if shows_id else "there is no room for the id"
+    )
+    return Table(
+        f"{counted(len(jobs), 'job')}: {states}",
+        columns,
+        rows,
+        labels=len(columns) - 2,
+        note=f"The folder of a job is {folder}/AGENT-ENV-seed-SEED-ID; {ids}. With --json whole names "
+        "and numbers are printed.",
+    )
+
+
+def _names(job: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Agent, environment, seed and id: of a job that cannot be read, as its folder is named."""
+    name, _, end = job["folder"].rpartition("-seed-")
+    seed, _, mark = end.rpartition("-")
+    if job["agent"] is None:
+        return name or job["folder"], "-", seed or "-", mark[:ID] if name else "-"
+    seed = "-" if job["seed"] is None else str(job["seed"])
+    return str(job["agent"]), str(job["env"]), seed, mark[:ID]
+
+
+def short(value: float | None) -> str:
+    """A number with at most three digits that count, and at most four after the point.
+
+    >>> short(1_213_544.1), short(-0.00019), short(0.98765), short(-0.00002), short(None)
+    ('1,210,000', '-0.0002', '0.988', '0', '-')
+    """
+    if value is None or math.isnan(value):
+        return "-"
+    rounded = round(float(f"{value:.3g}"), 4)
+    return f"{rounded + 0.0:,.0f}" if abs(rounded) >= 100 or rounded == 0 else f"{rounded:g}"
 
 
 def _done(job: Mapping[str, Any]) -> str:
@@ -43,7 +89,7 @@ def _done(job: Mapping[str, Any]) -> str:
     done, of, unit = job["done"], job["of"], job["unit"]
     if done is None or not of or job["state"] == FINISHED:
         return f"{done or 0:,} {unit}"
-    return f"{done / of:.0%} of {of:,} {unit}"
+    return f"{done / of:.0%} of {of:,}"
 
 
 def _verify(folder: Path, as_json: bool) -> None:
@@ -59,10 +105,10 @@ def _verify(folder: Path, as_json: bool) -> None:
         print_json({"folder": str(folder), "files": states, "jobs": found})
     else:
         for line in damage:
-            print_text(f"damaged: {line}")
+            print_lines(f"damaged: {line}")
         for verdict in verdicts:
             for name in verdict.aside:
-                print_text(f"set aside before: {name}")
+                print_lines(f"set aside before: {name}")
         running = sum(verdict.running for verdict in verdicts)
         print_text(
             f"{folder}: {counted(len(verdicts), 'folder')}, {files[WHOLE]:,} files whole, "

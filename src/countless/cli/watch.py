@@ -9,7 +9,7 @@ from pathlib import Path
 
 from countless.agents.dqn.agents import require_deep
 from countless.analysis.tables import counted
-from countless.cli.output import print_json, print_text
+from countless.cli.output import print_json, print_lines
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, install_hint
 
@@ -48,4 +48,4 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({**named, "steps": count})
     else:
         for path in paths:
-            print_text(f"{path}: {counted(count, 'step')} of {title}")
+            print_lines(f"{path}: {counted(count, 'step')} of {title}")

@@ -8,7 +8,6 @@ from collections import deque
 import numpy as np
 
 from countless.agents.dqn.trainer import StepRecord, Trainer
-from countless.analysis.tables import number
 from countless.core.progress import Task
 
 EVERY = 0.5  # seconds
@@ -67,9 +66,20 @@ class ProgressNotes:
     def _words(self, record: StepRecord, speed: float) -> str:
         if record.frames == 0:
             return f"warm-up, {record.warm:,} of {self._warmup:,} steps"
-        mean = "-" if not self._scores else number(float(np.mean(self._scores)))
+        mean = "-" if not self._scores else rounded(float(np.mean(self._scores)))
         bonus = "" if self._bonus is None else f", bonus {self._bonus:.2g}"
         return (
             f"{record.frames:,} frames, {speed:,.0f}/s, {self._episodes:,} episodes, mean of last "
             f"{LAST} {mean}, ε {record.epsilon:.2f}{bonus}"
         )
+
+
+def rounded(value: float) -> str:
+    """A mean with as many digits as one reads while it changes.
+
+    >>> rounded(-0.005531), rounded(0.0), rounded(12.345), rounded(2_534.2)
+    ('-0.0055', '0', '12.3', '2,534')
+    """
+    if abs(value) >= 100 or value == round(value):
+        return f"{value + 0.0:,.0f}"
+    return f"{value:.2g}" if abs(value) < 1 else f"{value:.3g}"
