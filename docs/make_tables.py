@@ -1,8 +1,8 @@
-"""Write the tables of README.md and docs/algorithms that come from the code.
+"""Write the tables of docs/algorithms that come from the code.
 
 python docs/make_tables.py          rewrite what stands between the markers
 
-Marked by `<!-- NAME -->` and `<!-- /NAME -->`: `agents` in README.md, `algorithms` in the index,
+Marked by `<!-- NAME -->` and `<!-- /NAME -->`: `algorithms` in the index,
 `options` on the page of each algorithm, and `published` where the paper prints Atari scores.
 """
 
@@ -77,12 +77,6 @@ def page_of(name: str) -> str | None:
         return None
     bonus = name.removeprefix("dqn-")
     return bonus if bonus in bonus_names() else name
-
-
-def agent_rows() -> str:
-    """One row per agent: its name, which leads to its page, and what it is."""
-    rows = ((_link(name, "docs/algorithms/"), entry.summary) for name, entry in AGENTS.items())
-    return _table(("agent", ""), rows)
 
 
 def algorithm_rows() -> str:
@@ -244,8 +238,7 @@ def pages() -> dict[Path, str]:
 
 
 def _pages() -> Iterator[tuple[Path, str]]:
-    readme, index = ROOT / "README.md", FOLDER / "index.md"
-    yield readme, filled(readme.read_text(encoding="utf-8"), "agents", agent_rows())
+    index = FOLDER / "index.md"
     yield index, filled(index.read_text(encoding="utf-8"), "algorithms", algorithm_rows())
     for name in (*page_names(), SHARED):
         path = FOLDER / f"{name}.md"

@@ -31,8 +31,8 @@ SMALLER = {
 }
 
 
-def blocks(language):
-    for page in PAGES:
+def blocks(language, pages=PAGES):
+    for page in pages:
         text = page.read_text(encoding="utf-8")
         for found in BLOCK.finditer(text):
             if found[1] in language:
@@ -40,16 +40,24 @@ def blocks(language):
                 yield pytest.param(found[2], id=f"{page.relative_to(ROOT)}:{line}")
 
 
-@pytest.mark.parametrize("code", list(blocks(["python"])))
-def test_code_runs(code, tmp_path, monkeypatch):
-    for long, short in SMALLER.items():
-        code = code.replace(long, short)
+def pages_with_code():
+    for page in PAGES:
+        if found := [param.values[0] for param in blocks(["python"], [page])]:
+            yield pytest.param(found, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("found", list(pages_with_code()))
+def test_code_runs(found, tmp_path, monkeypatch):
+    """The blocks of a page in their order: a later one may use what an earlier one has made."""
     monkeypatch.chdir(tmp_path)
+    module = ModuleType("documentation")  # dataclasses look their module up
+    monkeypatch.setitem(sys.modules, "documentation", module)
     with mpl.rc_context():
         mpl.use("Agg")
-        module = ModuleType("documentation")  # dataclasses look their module up
-        monkeypatch.setitem(sys.modules, "documentation", module)
-        exec(compile(code, "<documentation>", "exec"), module.__dict__)
+        for code in found:
+            for long, short in SMALLER.items():
+                code = code.replace(long, short)
+            exec(compile(code, "<documentation>", "exec"), module.__dict__)
 
 
 def commands(text):
