@@ -74,6 +74,21 @@ def test_render():
     assert MDPEnv("riverswim").render() is None
 
 
+def test_pictures():
+    """One blue cell, where the agent is; what wrappers and recorders ask for."""
+    for name, shape in (("fourrooms", (11, 11)), ("riverswim", (1, 6))):
+        env = MDPEnv(name, render_mode="rgb_array")
+        state, _ = env.reset(seed=0)
+        picture = env.render()
+        assert picture.shape == (16 * shape[0], 16 * shape[1], 3)
+        agent = (picture[::16, ::16] == [0, 114, 178]).all(axis=2)
+        (at,) = np.argwhere(agent)
+        layout = env.mdp.layout if name == "fourrooms" else np.arange(6)[None]
+        assert layout[tuple(at)] == state
+        walls = (picture[::16, ::16] == [90, 90, 90]).all(axis=2)
+        np.testing.assert_array_equal(walls, layout < 0)
+
+
 @pytest.mark.parametrize(
     ("name", "states", "actions"),
     [

@@ -8,12 +8,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from countless.core.errors import BadInput
 from countless.envs.catalog import make_mdp
 from countless.envs.domains import STUDY_STEPS
 from countless.envs.mdp import MDP
 
+CELL = 16  # pixels of a cell's side
+PICTURE = np.array([[245, 245, 245], [90, 90, 90], [0, 114, 178]], np.uint8)  # free, wall, agent
 # id -> (name in the catalogue, default size or None, episode limit or None)
 REGISTERED: dict[str, tuple[str, int | None, int | None]] = {
     "countless/RiverSwim-v0": ("riverswim", None, STUDY_STEPS),
@@ -42,7 +45,9 @@ class MDPEnv(gymnasium.Env[np.int64, np.int64]):
     True
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012 (Gymnasium's own type)
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own type)
+        "render_modes": ["ansi", "rgb_array"], "render_fps": 10,
+    }  # fmt: skip
 
     def __init__(
         self, mdp: MDP | str | Path, size: int | None = None, render_mode: str | None = None
@@ -83,8 +88,14 @@ class MDPEnv(gymnasium.Env[np.int64, np.int64]):
             self._info(),
         )
 
-    def render(self) -> str | None:
-        """With `render_mode="ansi"`: the grid with the agent as `A`, or the state's number."""
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """With `render_mode="ansi"`: the grid with the agent as `A`, or the state's number. With
+        "rgb_array": a picture of the grid, or of the states in a row."""
+        if self.render_mode == "rgb_array":
+            states = np.arange(self.mdp.n_states)[None]
+            cells = states if self.mdp.layout is None else np.atleast_2d(self.mdp.layout)
+            kinds = np.where(cells < 0, 1, np.where(cells == self._state, 2, 0))
+            return PICTURE[kinds].repeat(CELL, axis=0).repeat(CELL, axis=1)
         if self.render_mode != "ansi":
             return None
         if self.mdp.layout is None:

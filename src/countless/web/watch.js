@@ -1,6 +1,8 @@
 // A run to be watched: a film, a slider over its steps, and curves that follow it. Needs report.js.
 "use strict";
 
+const MOST_LINES = 30;  // episodes whose ends are drawn: more would bury the curves
+
 function watchPage() {
   const holder = document.getElementById("watched");
   const run = JSON.parse(holder.textContent);
@@ -71,7 +73,7 @@ function watchPage() {
       ctx.stroke();
     };
     ctx.save();
-    run.episode.forEach((episode, i) => {
+    if (run.episode[steps - 1] <= MOST_LINES) run.episode.forEach((episode, i) => {
       if (i && episode !== run.episode[i - 1]) line(i + 0.5, ink("--soft"), 1);
     });
     line(step, ink("--ink"), 2);
@@ -105,7 +107,8 @@ function watchPage() {
       element("label", {}, "Speed ", speed)),
     now,
     small,
-    element("p", { class: "note" }, "Thin lines are where an episode ends. Press a curve to go there. " +
+    element("p", { class: "note" }, (run.episode[steps - 1] <= MOST_LINES
+      ? "Thin lines are where an episode ends. " : "") + "Press a curve to go there. " +
       "With the slider in focus, arrow keys go step by step."),
     element("div", { class: "tools" }, element("button", { type: "button", onclick: () => save(document.title, [
       ["step", "episode", "score", ...run.curves.map((curve) => curve.label)],
