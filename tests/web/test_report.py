@@ -11,7 +11,7 @@ from web.browser import DESKTOP, PHONE, open_page, violations
 
 def drawn(page):
     """Scroll through the page until every chart is drawn."""
-    for section in page.query_selector_all("section, figure"):
+    for section in page.query_selector_all("section, .chart"):
         section.scroll_into_view_if_needed()
         page.wait_for_timeout(60)
     page.wait_for_function(
@@ -198,13 +198,17 @@ def test_the_place_of_a_chart_is_kept(browser, report):
 
 def test_a_wide_table_shows_numbers_on_a_phone_and_says_that_there_is_more(browser, report):
     page, _ = open_page(browser, report.as_uri(), PHONE, "dark")
-    table = page.locator("#table1 .scroll").first
-    assert page.locator("#table1 .cue").first.is_visible()
-    assert "sideways" in page.locator("#table1 .cue").first.inner_text()
+    table = page.locator("#runs-riverswim .scroll").first
+    assert page.locator("#runs-riverswim .cue").first.is_visible()
+    assert "sideways" in page.locator("#runs-riverswim .cue").first.inner_text()
     left = table.locator("tbody th").first.bounding_box()
     assert left["width"] <= 0.4 * PHONE["width"] + 1
     table.evaluate("element => { element.scrollLeft = 200; }")
     assert table.locator("tbody th").first.bounding_box()["x"] == pytest.approx(left["x"], abs=1)
+    for table in page.query_selector_all(".scroll:visible"):
+        table.evaluate("element => { element.scrollLeft = 0; }")
+        number = table.query_selector("tbody td:not(.label)").bounding_box()
+        assert number["x"] + number["width"] <= PHONE["width"]
     page.close()
     page, _ = open_page(browser, report.as_uri())
     assert page.locator(".cue:visible").count() == 0  # all tables are whole on a desk

@@ -77,9 +77,8 @@ def table_html(table: Table) -> str:
     body = "\n".join(row("td", cells) for cells in table.texts())
     title = escape(table.title, quote=True)
     return (
-        '<p class="cue" hidden>This table is wider than the page: scroll it sideways for more.</p>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
-        f"<table><caption>{escape(table.title)}</caption>\n"
+        f'<div class="scroll" data-names="{table.labels}" tabindex="0" role="region" '
+        f'aria-label="{title}"><table><caption><span>{escape(table.title)}</span></caption>\n'
         f"<thead>{row('th', table.columns)}</thead>\n<tbody>{body}</tbody></table></div>{note}"
     )
 
@@ -119,7 +118,7 @@ def reserved(chart: Chart | Explorer | Intervals | MapChart) -> int:
     if isinstance(chart, Intervals):
         marks = max((len(marks) for marks in chart.rows.values()), default=1)
         return frame + 50 + LINE * (marks > 1) + len(chart.rows) * (6 + 21 * marks)
-    rows, columns = chart.layout.shape
+    rows, columns = map(int, chart.layout.shape)
     across = len(chart.rows[0].maps) if chart.rows else 1
     return frame + 60 + len(chart.rows) * (80 + round(960 / across * rows / columns))
 
@@ -131,7 +130,7 @@ def panels_html(panels: Panels) -> str:
         for chart in panels.charts
     )
     has_lines = any(isinstance(chart, Chart) for chart in panels.charts)
-    how = " Point at a line to read it, drag to zoom." if has_lines else ""
+    how = '<span class="how"> Point at a line to read it, drag to zoom.</span>' if has_lines else ""
     return (
         f'<figure id="{escape(panels.name, quote=True)}"><div class="panels">{places}</div>'
         f"<figcaption>{escape(panels.caption)}{how}</figcaption>"

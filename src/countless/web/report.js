@@ -535,11 +535,18 @@ function toScreen() {
 }
 
 // A table that is wider than its place says so in words.
+const cues = new Map();
 function tellWide() {
-  for (const cue of document.querySelectorAll(".cue")) {
-    const table = cue.nextElementSibling;
-    cue.hidden = table.scrollWidth <= table.clientWidth + 1;
+  for (const [table, cue] of cues) cue.hidden = table.scrollWidth <= table.clientWidth + 1;
+}
+
+function addCues() {
+  for (const table of document.querySelectorAll(".scroll")) {
+    const cue = element("p", { class: "cue", hidden: "" }, "This table is wider than the page: scroll it sideways for more.");
+    table.before(cue);
+    cues.set(table, cue);
   }
+  tellWide();
 }
 
 function start() {
@@ -551,7 +558,7 @@ function start() {
       drawPlace(entry.target);
     }
   }, { rootMargin: "600px" });
-  tellWide();
+  addCues();
   const asked = drawBefore(location.hash);
   if (asked) addEventListener("load", () => asked.scrollIntoView());
   document.querySelectorAll(".chart").forEach((place) => watcher.observe(place));
