@@ -13,20 +13,44 @@ from countless.analysis.charts import (
     distribution_chart,
     line_styles,
     profile_chart,
+    spread,
 )
 from countless.analysis.curves import PALETTE
+from countless.analysis.statistics import mean_interval
 from countless.runs.groups import Curve
 
 
-def test_a_curve_is_its_mean_and_band():
+def test_a_curve_of_few_runs_is_their_mean_and_range():
     y = np.array([[1.0, 2.0, np.nan], [3.0, 2.0, np.nan]])
     chart = curve_chart("t", {"a": ("sarsa", Curve(np.array([10.0, 20.0, 30.0]), y, "steps"))})
     (series,) = chart.to_json()["series"]
-    half = 1.96 * np.std([1.0, 3.0], ddof=1) / np.sqrt(2)
     assert series["x"] == [10, 20]  # what no run reached is not drawn
     assert series["y"] == [2, 2]
-    assert series["low"] == pytest.approx([2 - half, 2], rel=1e-4)
+    assert (series["low"], series["high"]) == ([1, 2], [3, 2])
     assert (chart.x, chart.y) == ("steps", "reward so far")
+
+
+@pytest.mark.parametrize("runs", [5, 12])
+def test_from_five_runs_on_the_band_is_the_interval_of_the_mean(runs):
+    y = np.random.default_rng(1).exponential(size=(runs, 3))
+    low, high = spread(y)
+    for k in range(3):
+        assert (low[k], high[k]) == pytest.approx(mean_interval(y[:, k]), rel=0.06)
+    assert (low >= y.min(axis=0)).all()  # a band does not leave the values that there are
+    assert (high <= y.max(axis=0)).all()
+
+
+def test_a_band_where_some_runs_have_ended():
+    y = np.array([[1.0, np.nan], [2.0, 5.0], [3.0, np.nan], [4.0, np.nan], [5.0, np.nan]])
+    low, high = spread(y)
+    assert 1 < low[0] < 3 < high[0] < 5
+    assert np.isnan([low[1], high[1]]).all()  # one run
+
+
+def test_many_runs_have_the_normal_interval():
+    y = np.random.default_rng(0).normal(size=(300, 1))
+    (low,), (high,) = spread(y)
+    assert (low, high) == pytest.approx(mean_interval(y[:, 0]), abs=0.01)
 
 
 def test_a_single_run_has_no_band():

@@ -466,9 +466,14 @@ def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):
     html = Path(content["report"]).read_text()
     for text in ("rmax", "alpha 0.1", "alpha 0.2", "Runs in chain-5", '"kind":"lines"'):
         assert text in html
-    assert "±" in html
     chain = html[html.index('id="runs-chain-5"') : html.index('id="runs-riverswim"')]
-    assert "±" not in chain[chain.index("<tbody>") : chain.index("</tbody>")]  # two runs
+    assert "range " in chain[chain.index("<tbody>") : chain.index("</tbody>")]  # two runs
+    assert "the range from the lowest to the highest run" in chain
+    river = html[html.index('id="runs-riverswim"') :]
+    assert "range " not in river[river.index("<tbody>") : river.index("</tbody>")]
+    assert "What was run here: 4 jobs of random, rmax and sarsa in chain-5 and riverswim." in html
+    assert "beside what the paper" not in html
+    assert "parameters of rmax" in html
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])

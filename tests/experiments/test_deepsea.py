@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from countless.analysis.charts import Mark
-from countless.analysis.plots_deepsea import episode_charts, solved_chart
+from countless.analysis.plots_deepsea import episode_charts, solved_chart, success_chart
 from countless.cli.main import main
 from countless.experiments import deepsea
 from countless.experiments.bsuite_score import (
@@ -25,7 +25,7 @@ from countless.experiments.deepsea import (
     outcome,
     success,
 )
-from countless.experiments.experiment import Plan, run, show
+from countless.experiments.experiment import DIFFERS, OPEN, REPRODUCED, Plan, run, show
 from countless.runs.engine import LocalEngine
 from countless.runs.job import Stopped
 
@@ -84,6 +84,60 @@ def test_the_charts_are_medians_of_the_seeds_that_got_there():
     first, second, random = episode_charts({"t": agents}, (10, 14), 3_000)[0].series
     assert (first.x, first.y, second.x, second.y) == ([10], [20.0], [14], [7.0])
     assert random.y == pytest.approx(2.0**random.x)
+
+
+def found_of(**stable):
+    """Outcomes of five seeds at N = 10 and 20: so many of them are stable at 20, all at 10."""
+    won, lost = (deepsea.Outcome(at, at, at, bool(at), 0, 3_000) for at in (500, None))
+    names = {"plain": deepsea.PLAIN, "centred": "ℓ2, centred bonus"}
+    names |= {name: f"DQN_e^MMC+SR ℓ{name[1]}" for name in ("l1", "l2")}
+    found = {(row.label, env): [] for row in ROWS for env in PAIR.games}
+    for name, count in stable.items():
+        found[names[name], PAIR.games[0]] = [won] * 5
+        found[names[name], PAIR.games[1]] = [won] * count + [lost] * (5 - count)
+    return found
+
+
+PAIR = Plan(scale="laptop", games=("bsuite-deepsea-10", "bsuite-deepsea-20"))
+
+
+@pytest.mark.parametrize(
+    ("stable", "verdict"),
+    [
+        ({"plain": 0, "l2": 5}, REPRODUCED),
+        ({"plain": 0, "l2": 4}, REPRODUCED),
+        ({"plain": 0, "l1": 0, "l2": 4, "centred": 1}, OPEN),  # chance has had three tries
+        ({"plain": 0, "l2": 3}, OPEN),
+        ({"plain": 0, "l2": 0}, OPEN),
+        ({"plain": 3, "l2": 3}, DIFFERS),
+        ({"plain": 4, "l2": 1}, DIFFERS),
+    ],
+)
+def test_the_claim_is_read_off_the_seeds(stable, verdict):
+    (claim,) = deepsea.claims(found_of(**stable), PAIR)
+    assert claim.verdict == verdict
+    assert f"N = 20: {stable['l2']} of 5" in claim.ours
+    assert f"{stable['plain']} of 5 without" in claim.ours
+
+
+def test_without_a_pair_to_compare_there_is_no_claim():
+    assert deepsea.claims(found_of(plain=1), PAIR) == ()
+    found = found_of(plain=0, l2=5)
+    found[deepsea.PLAIN, "bsuite-deepsea-20"] = []  # not run yet: the size before is compared
+    (claim,) = deepsea.claims(found, PAIR)
+    assert "N = 10" in claim.ours
+
+
+def test_the_names_of_the_claim_are_those_of_the_rows():
+    assert {deepsea.PLAIN, *deepsea.LEARNED, *deepsea.STORY} <= {row.label for row in ROWS}
+
+
+def test_curves_begin_with_the_few_that_tell_the_story():
+    lines = {row.label: np.zeros((2, 3)) for row in ROWS}
+    chart = deepsea.told(success_chart("t", np.arange(3), lines))
+    assert [line.label for line in chart.series if not line.hidden] == list(deepsea.STORY)
+    alone = success_chart("t", np.arange(3), {"DQN": np.zeros((2, 3))})
+    assert deepsea.told(alone) == alone  # never an empty chart
 
 
 def test_success_is_of_the_last_hundred_episodes_and_stays_where_a_run_ends():

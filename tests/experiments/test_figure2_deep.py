@@ -11,7 +11,7 @@ from countless.envs.catalog import make_mdp
 from countless.envs.mdp import build_mdp
 from countless.envs.mdp_env import MDPEnv
 from countless.experiments import figure2_deep
-from countless.experiments.experiment import Plan, run
+from countless.experiments.experiment import DIFFERS, OPEN, REPRODUCED, Plan, run
 from countless.experiments.figure2_deep import EXPERIMENT, SETTINGS, Extent, job_of
 from countless.experiments.norm_visits import (
     Moment,
@@ -127,6 +127,29 @@ def test_every_job_is_its_own(scale):
     assert len({json.dumps(job.identity(), sort_keys=True) for job in made}) == len(made)
 
 
+@pytest.mark.parametrize(
+    ("last", "verdict"),
+    [
+        ((0.75, 0.9), REPRODUCED), ((0.75, 0.6), OPEN), ((0.1, 0.5), OPEN), ((0.1, -0.5), DIFFERS),
+        ((float("nan"), 0.9), OPEN),
+    ],
+)  # fmt: skip
+def test_the_claim_is_read_off_the_last_look(monkeypatch, last, verdict):
+    class Known:
+        def __init__(self, value):
+            self.value = value
+
+        def over_visited(self):
+            return np.array([0.8, self.value])
+
+    monkeypatch.setattr(figure2_deep, "SETTINGS", {"a": {}, "b": {}})
+    env = figure2_deep.ROOMS
+    traces = {(env, name): [Known(value)] * 2 for name, value in zip("ab", last, strict=True)}
+    claim = figure2_deep.claim(env, traces)
+    assert claim.verdict == verdict
+    assert f"b: {max(0.8, last[1]):.2f} at most, {last[1]:.2f} at the end" in claim.ours
+
+
 def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
     monkeypatch.setitem(figure2_deep.EXTENTS, "smoke", Extent(40, 2, TINY))
     monkeypatch.setattr(figure2_deep, "SETTINGS", {"ℓ2": {"norm": 2.0}})
@@ -143,6 +166,7 @@ def test_the_study_runs_once_and_is_shown(monkeypatch, tmp_path):
         assert figure.stem.with_suffix(".png").stat().st_size > 5_000
         assert figure.stem.with_suffix(".svg").exists()
     assert len(finished.section.figures) == 3
+    assert len(finished.section.claims) == 2
     assert [figure.interactive for figure in finished.section.figures] == [True, True, True]
     correlations, norms, maps = finished.section.panels
     assert maps.charts[0].times.tolist() == [20, 40]

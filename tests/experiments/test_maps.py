@@ -5,6 +5,7 @@ import pytest
 
 from countless.agents.catalogue import make_agent
 from countless.agents.tabular.simulate import NORM, REWARD, STATE, trace_runs
+from countless.analysis import plots_norm
 from countless.envs import make_mdp
 from countless.experiments import maps
 from countless.runs.job import Execution, Stopped
@@ -63,3 +64,33 @@ def test_the_times_of_the_figure_are_kept():
     assert set(maps.SHOWN) <= set(maps.MARKS.tolist())
     assert maps.MARKS[-1] == maps.STEPS
     assert maps.RUNS % maps.PIECE == 0
+
+
+def test_a_way_is_drawn_step_by_step_at_first_and_in_windows():
+    step = np.arange(1, 5_001)
+    state = step % 6
+    columns = {"step": step, "state": state, "reward": np.ones(5_000)}
+    first, whole = maps._way("Sarsa+SR", columns)
+    assert first.title == "Sarsa+SR: the first 500 steps"
+    assert len(first.series[0].x) == 500
+    assert whole.title == "Sarsa+SR: all 5,000 steps, return 5,000"
+    assert len(whole.series[0].x) == 200
+    assert whole.series[0].y[0] == state[:25].mean()
+    assert whole.series[0].x[-1] == 5_000
+    assert "first 500 steps" in maps.WAYS
+    assert "every 25 steps" in maps.WAYS
+
+
+def test_rows_that_show_the_same_share_their_colours(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(plots_norm, "save_figure", lambda figure, stem: kept.append(figure))
+    rows = [plots_norm.MapRow(name, [np.full((2, 2), most)], True) for name, most in PAIR.items()]
+    walls = np.zeros((2, 2), bool)
+    for shared in ("visits", ""):
+        plots_norm.draw_maps(tmp_path / "maps", walls, ["t"], rows, shared)
+    alike, apart = ([ax.images[-1].norm for ax in one.axes if len(ax.images) == 2] for one in kept)
+    assert [(norm.vmin, norm.vmax) for norm in alike] == [(1.0, 100.0)] * 2
+    assert apart[0].vmax < apart[1].vmax
+
+
+PAIR = {"one": 1.0, "two": 100.0}

@@ -1,6 +1,7 @@
 """Results: one type for runs, sweeps and folders; numbers that can be trusted, or none."""
 
 import builtins
+import dataclasses
 import json
 
 import matplotlib as mpl
@@ -15,6 +16,7 @@ from matplotlib.axes import Axes
 import countless
 from countless.core.errors import BadInput
 from countless.runs import tabular
+from countless.runs.groups import label_groups, partial_words
 from small_runs import TINY, deep_job, execute
 
 
@@ -207,3 +209,38 @@ def test_a_folder_without_jobs_says_so(tmp_path):
 def test_out_must_be_a_folder():
     with pytest.raises(BadInput, match="out must be the name of a folder, not 3"):
         countless.run("sarsa", "riverswim", runs=2, steps=5, out=3, progress=False)
+
+
+def test_groups_are_told_apart_by_what_differs(tmp_path):
+    run(out=tmp_path)
+    run(runs=4, out=tmp_path)
+    assert set(label_groups(countless.load(tmp_path).groups)) == {
+        "sarsa-sr, 6 runs", "sarsa-sr, 4 runs"
+    }  # fmt: skip
+    run(seed=1, out=tmp_path)
+    assert set(label_groups(countless.load(tmp_path).groups)) == {
+        "sarsa-sr, 6 runs, seed 0", "sarsa-sr, 4 runs, seed 0", "sarsa-sr, 6 runs, seed 1"
+    }  # fmt: skip
+
+
+def test_many_parameters_leave_those_out_that_are_as_most():
+    grid = {"alpha": 0.1, "epsilon": 0.2, "gamma": 0.3, "beta": 0.4, "eta": 0.5}
+    configs = [grid, grid, grid | {"eta": 0.6}, dict.fromkeys(grid, 0.7)]
+    job = run().groups[0]
+    groups = [dataclasses.replace(job, config=config) for config in (configs[0], *configs[2:])]
+    labels = label_groups(groups)
+    assert labels[0] == "sarsa-sr (eta 0.5)"
+    assert labels[1] == "sarsa-sr (eta 0.6)"
+    assert len(set(labels)) == 3
+
+
+def test_a_job_that_was_interrupted_says_how_far_it_came(tmp_path):
+    (folder,) = run(out=tmp_path).folders
+    (group,) = countless.load(tmp_path).groups
+    assert partial_words(group) == ""
+    (folder / "finished.json").unlink()
+    about = json.loads((folder / "job.json").read_text())
+    (group,) = countless.load(tmp_path).groups
+    asked = dict(group.jobs[0].about) | {"budget": about["budget"] | {"runs": 2_000}}
+    partial = dataclasses.replace(group.jobs[0], about=asked)
+    assert partial_words(dataclasses.replace(group, jobs=(partial,))) == "partial: 6 of 2,000 runs"

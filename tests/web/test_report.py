@@ -11,7 +11,7 @@ from web.browser import DESKTOP, PHONE, open_page, violations
 
 def drawn(page):
     """Scroll through the page until every chart is drawn."""
-    for section in page.query_selector_all("section, figure"):
+    for section in page.query_selector_all("section, .chart"):
         section.scroll_into_view_if_needed()
         page.wait_for_timeout(60)
     page.wait_for_function(
@@ -121,6 +121,97 @@ def test_the_command_is_copied(browser, report):
     page.wait_for_function(
         "document.querySelector('#table1 button[data-copy]').textContent === 'Copied'"
     )
+    page.close()
+
+
+INKED = """() => [...document.querySelectorAll('.plot canvas')].map((canvas) => {
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+  let light = 0, inked = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] < 200) continue;
+    inked += 1;
+    if (Math.min(data[i], data[i + 1], data[i + 2]) > 200) light += 1;
+  }
+  return [inked, light / Math.max(inked, 1)];
+})"""
+
+
+def test_on_paper_all_charts_are_drawn_dark_on_white(browser, report, tmp_path):
+    page, errors = open_page(browser, report.as_uri(), scheme="dark")
+    assert page.locator(".chart:not([data-drawn])").count() > 0
+    page.emulate_media(media="print", color_scheme="dark")
+    page.wait_for_function("document.documentElement.classList.contains('printing')")
+    assert page.locator(".chart:not([data-drawn])").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    found = page.evaluate(INKED)
+    assert len(found) >= 6
+    assert all(inked > 100 for inked, _ in found)
+    # On a dark page the axes are written in white, and much of a canvas is light.
+    assert all(light < 0.9 for _, light in found)
+    assert page.locator("#table1 details dl").first.is_visible()
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.wait_for_function("!document.documentElement.classList.contains('printing')")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    assert not page.locator("#table1 details dl").first.is_visible()
+    assert errors == []
+    page.close()
+
+
+def test_a_browser_that_prints_draws_first(browser, report):
+    page, errors = open_page(browser, report.as_uri())
+    page.pdf()
+    assert page.locator(".chart:not([data-drawn])").count() == 0
+    assert errors == []
+    page.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_links_within_the_page_end_where_they_say(browser, report, size):
+    name = "runs-deepsea-6"  # the last section: all charts stand before it
+    where = f"document.getElementById('{name}').getBoundingClientRect().top"
+    page, errors = open_page(browser, f"{report.as_uri()}#{name}", size)
+    page.wait_for_timeout(500)
+    room = page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY")
+    assert abs(page.evaluate(where) - 16) < 5 or room < 1  # the page ends there
+    page.close()
+    page, errors = open_page(browser, report.as_uri(), size)
+    for name in ("runs-riverswim", "theorem1"):
+        page.evaluate("scrollTo(0, 0)")
+        page.locator(f"nav a[href='#{name}']").click()
+        page.wait_for_timeout(500)
+        top = page.evaluate(f"document.getElementById('{name}').getBoundingClientRect().top")
+        assert abs(top - 16) < 5
+    assert errors == []
+    page.close()
+
+
+def test_the_place_of_a_chart_is_kept(browser, report):
+    page, _ = open_page(browser, report.as_uri())
+    heights = "[...document.querySelectorAll('.chart')].map(c => c.getBoundingClientRect().height)"
+    before = page.evaluate(heights)
+    drawn(page)
+    for kept, needed in zip(before, page.evaluate(heights), strict=True):
+        assert kept == pytest.approx(needed, rel=0.25)
+    page.close()
+
+
+def test_a_wide_table_shows_numbers_on_a_phone_and_says_that_there_is_more(browser, report):
+    page, _ = open_page(browser, report.as_uri(), PHONE, "dark")
+    table = page.locator("#runs-riverswim .scroll").first
+    assert page.locator("#runs-riverswim .cue").first.is_visible()
+    assert "sideways" in page.locator("#runs-riverswim .cue").first.inner_text()
+    left = table.locator("tbody th").first.bounding_box()
+    assert left["width"] <= 0.4 * PHONE["width"] + 1
+    table.evaluate("element => { element.scrollLeft = 200; }")
+    assert table.locator("tbody th").first.bounding_box()["x"] == pytest.approx(left["x"], abs=1)
+    for table in page.query_selector_all(".scroll:visible"):
+        table.evaluate("element => { element.scrollLeft = 0; }")
+        number = table.query_selector("tbody td:not(.label)").bounding_box()
+        assert number["x"] + number["width"] <= PHONE["width"]
+    page.close()
+    page, _ = open_page(browser, report.as_uri())
+    assert page.locator(".cue:visible").count() == 0  # all tables are whole on a desk
     page.close()
 
 

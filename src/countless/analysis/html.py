@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from countless.analysis.charts import Chart, Panels
+from countless.analysis.charts import Chart, Explorer, Intervals, MapChart, Panels
 from countless.analysis.tables import Table
 
 STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
+SIZE_OF_SVG = re.compile(rb'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
+LINE, CHARACTER, LEGEND = 34, 7, 480  # pixels: a row of buttons, a letter, the place of a legend
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "heat.js", "report.js")
 
 
@@ -73,8 +77,8 @@ def table_html(table: Table) -> str:
     body = "\n".join(row("td", cells) for cells in table.texts())
     title = escape(table.title, quote=True)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">'
-        f"<table><caption>{escape(table.title)}</caption>\n"
+        f'<div class="scroll" data-names="{table.labels}" tabindex="0" role="region" '
+        f'aria-label="{title}"><table><caption><span>{escape(table.title)}</span></caption>\n'
         f"<thead>{row('th', table.columns)}</thead>\n<tbody>{body}</tbody></table></div>{note}"
     )
 
@@ -86,21 +90,47 @@ def folded(summary: str, parts: Sequence[str]) -> str:
 
 def figure_html(stem: Path, caption: str) -> str:
     """A drawing, embedded."""
-    data = base64.b64encode(stem.with_name(f"{stem.name}.svg").read_bytes()).decode()
+    drawing = stem.with_name(f"{stem.name}.svg").read_bytes()
+    data = base64.b64encode(drawing).decode()
     text = escape(caption, quote=True)
+    found = SIZE_OF_SVG.search(drawing[:2_000])
+    # Its place is kept before it is decoded.
+    size = (
+        f' width="{float(found[1]) * 4 / 3:.0f}" height="{float(found[2]) * 4 / 3:.0f}"'
+        if found
+        else ""
+    )
     return (
-        f'<figure><img alt="{text}" src="data:image/svg+xml;base64,{data}">'
+        f'<figure><img alt="{text}"{size} src="data:image/svg+xml;base64,{data}">'
         f"<figcaption>{text}</figcaption></figure>"
     )
+
+
+def reserved(chart: Chart | Explorer | Intervals | MapChart) -> int:
+    """About how high a chart will be, in pixels: its place is kept until it is drawn."""
+    frame = 24 + 30 + LINE  # padding, title, tools
+    if isinstance(chart, Chart):
+        wide = sum(80 + CHARACTER * len(line.label) for line in chart.series)
+        return frame + 310 + LINE * math.ceil(wide / LEGEND)
+    if isinstance(chart, Explorer):
+        most = max((len(sweep.parameters) for sweep in chart.sweeps.values()), default=1)
+        return frame + 60 + 215 * math.ceil(most / 3)
+    if isinstance(chart, Intervals):
+        marks = max((len(marks) for marks in chart.rows.values()), default=1)
+        return frame + 50 + LINE * (marks > 1) + len(chart.rows) * (6 + 21 * marks)
+    rows, columns = map(int, chart.layout.shape)
+    across = len(chart.rows[0].maps) if chart.rows else 1
+    return frame + 60 + len(chart.rows) * (80 + round(960 / across * rows / columns))
 
 
 def panels_html(panels: Panels) -> str:
     """Charts that the page draws itself, each from the data beside it."""
     places = "".join(
-        f'<div class="chart">{data_html(chart.to_json())}</div>' for chart in panels.charts
+        f'<div class="chart" style="--reserve: {reserved(chart)}px">{data_html(chart.to_json())}</div>'
+        for chart in panels.charts
     )
     has_lines = any(isinstance(chart, Chart) for chart in panels.charts)
-    how = " Point at a line to read it, drag to zoom." if has_lines else ""
+    how = '<span class="how"> Point at a line to read it, drag to zoom.</span>' if has_lines else ""
     return (
         f'<figure id="{escape(panels.name, quote=True)}"><div class="panels">{places}</div>'
         f"<figcaption>{escape(panels.caption)}{how}</figcaption>"

@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -149,16 +150,25 @@ class MapRow:
 
 
 def draw_maps(
-    stem: Path, walls: NDArray[np.bool_], titles: Sequence[str], rows: Sequence[MapRow]
+    stem: Path,
+    walls: NDArray[np.bool_],
+    titles: Sequence[str],
+    rows: Sequence[MapRow],
+    shared: str = "",
 ) -> None:
-    """Maps of a maze, one column per time; each row has one colour bar, named in words."""
+    """Maps of a maze, one column per time; each row has one colour bar, named in words.
+
+    Where `shared` says what all rows show, they have one colour bar and one scale, and their labels
+    stand beside them.
+    """
+    one = MapRow(shared, [cells for row in rows for cells in row.cells], rows[0].logarithmic)
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, axes = plt.subplots(
             len(rows), len(titles), figsize=(1.9 * len(titles) + 1.2, 1.95 * len(rows)),
             squeeze=False, layout="constrained",
         )  # fmt: skip
         for panels, row in zip(axes, rows, strict=True):
-            scale = _scale(row)
+            scale = _scale(one if shared else row)
             for ax, cells in zip(panels, row.cells, strict=True):
                 ax.imshow(np.where(walls, 1.0, np.nan), cmap="gray", vmin=0.0, vmax=2.5)
                 image = ax.imshow(np.ma.masked_invalid(cells), cmap="viridis", norm=scale)
@@ -166,15 +176,23 @@ def draw_maps(
                 ax.set_yticks([])
                 for spine in ax.spines.values():
                     spine.set(visible=True, color="0.6")
-            bar = figure.colorbar(image, ax=list(panels), label=row.label, aspect=12)
-            ticks = _round_values(
-                float(scale.vmin or 0.0), float(scale.vmax or 1.0), row.logarithmic
-            )
-            bar.set_ticks(ticks, labels=[short(tick) for tick in ticks])
-            bar.ax.minorticks_off()
+            if shared:
+                panels[0].set_ylabel(row.label)
+            else:
+                _colour_bar(figure, image, list(panels), row, 12)
+        if shared:
+            _colour_bar(figure, image, list(axes.flat), one, 30)
         for ax, title in zip(axes[0], titles, strict=True):
             ax.set_title(title)
         save_figure(figure, stem)
+
+
+def _colour_bar(figure: Figure, image: Any, places: list[Any], row: MapRow, aspect: int) -> None:
+    bar = figure.colorbar(image, ax=places, label=row.label, aspect=aspect)
+    low, high = float(image.norm.vmin or 0.0), float(image.norm.vmax or 1.0)
+    ticks = _round_values(low, high, row.logarithmic)
+    bar.set_ticks(ticks, labels=[short(tick) for tick in ticks])
+    bar.ax.minorticks_off()
 
 
 def _scale(row: MapRow) -> Normalize:

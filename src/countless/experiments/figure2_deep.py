@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 from countless.analysis.charts import MapChart, MapLine, Panels
 from countless.analysis.tables import Cell, Table
 from countless.envs.catalog import make_mdp
-from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section
+from countless.experiments.experiment import (
+    DIFFERS,
+    OPEN,
+    REPRODUCED,
+    Claim,
+    Experiment,
+    Figure,
+    Plan,
+    Records,
+    Section,
+)
 from countless.experiments.norm_visits import Moment, acted_in, measurement, moments, places
 from countless.runs.job import Job
 from countless.runs.measurement import MeasurementJob
@@ -22,6 +32,7 @@ AGENT, SCALE = "dqn-mmc-sr", "small"
 ROOMS, SEA = "fourrooms", "bsuite-deepsea-10"
 TITLES = {ROOMS: "FourRooms", SEA: "DeepSea 10"}
 WANTED = 0.7  # rank correlation
+UNRELATED = 0.3  # below it a norm tells little of the visits
 # What is measured, each beside what the scale `small` says. Its network is silent in states that were
 # never seen, and soon as loud in one that was seen twice as in one that was seen often; a network
 # with biases that learns slowly tells those apart.
@@ -140,7 +151,34 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         tuple(figure for figure, _ in drawn),
         _words(plan),
         " ".join(map(str, plan.seeds)),
+        claims=tuple(claim(env, traces) for env in plan.games),
         panels=tuple(panels for _, panels in drawn),
+    )
+
+
+def claim(env: str, traces: Traces) -> Claim:
+    """Whether the norm counts visits in an environment: in all settings, in none, or in some."""
+    view, method = list(views(env).items())[-1 if env == SEA else 0]
+    means = {
+        setting: _mean(np.array([getattr(trace, method)() for trace in traces[env, setting]]))
+        for setting in SETTINGS
+    }
+    last = [mean[-1] for mean in means.values()]
+    if all(value >= WANTED for value in last):
+        verdict = REPRODUCED
+    else:
+        verdict = DIFFERS if all(value < UNRELATED for value in last) else OPEN
+    told = "; ".join(
+        f"{setting}: {np.nanmax(mean):.2f} at most, {mean[-1]:.2f} at the end"
+        if np.isfinite(mean).any()
+        else f"{setting}: not known"
+        for setting, mean in means.items()
+    )
+    return Claim(
+        f"The norm of the learned successor features counts visits ({TITLES[env]})",
+        "shown for the SR of a table (Figure 2), taken over to the deep agent",
+        f"rank correlation over {view.replace('within a depth', 'the states of one depth')}. {told}",
+        verdict,
     )
 
 
@@ -274,8 +312,9 @@ def _maps(trace: Trace, setting: str, plan: Plan, stem: Path) -> tuple[Figure, P
     draw_maps(stem, layout < 0, [f"{steps[i]:,} steps" for i in chosen], rows)
     caption = (
         f"FourRooms, {setting}, seed {plan.seeds[0]}: visits so far, norm of the learned successor "
-        "features over its mean at that time, and the bonus that it makes. Dark grey: walls; light: a "
-        "cell that was not visited, or (bottom right) the goal, where nobody acts. Start: top left."
+        "features over its mean at that time, and the bonus that it makes. Grey: walls; nearly the "
+        "colour of the page: a cell that was not visited, or (bottom right) the goal, where nobody "
+        "acts. Start: top left."
     )
     line = MapLine(setting, {label: np.array(found) for label, found in maps.items()})
     chart = MapChart(f"FourRooms, {setting}", layout, "steps", steps, (line,))

@@ -36,9 +36,12 @@ MAZE_AGENTS: dict[str, dict[str, Any]] = {
     GREEDY: {"beta": 0.0, "initial_value": 0.0},
 }
 RIVER_AGENTS = {"ε-greedy Sarsa": "sarsa", "Sarsa+SR": "sarsa-sr", "ESSR": "essr"}
+FIRST, WINDOW = 500, 25  # steps of a way that are drawn one by one, and that are averaged
 WAYS = (
     f"The way of one run through the six states of RiverSwim: of {PIECE} runs the one with the median "
-    "return. State 5 pays 10,000, state 0 pays 5; the current drives back to state 0."
+    f"return. Of each agent there are the first {FIRST} steps, one by one, and then all {STEPS:,}: "
+    f"the mean state of every {WINDOW} steps. State 5 pays 10,000, state 0 pays 5; the current "
+    "drives back to state 0."
 )
 LABELS = {
     "visits": "visits per run",
@@ -126,32 +129,45 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     assert layout is not None
     maps = {label: _columns(records, job) for label, job in planned.maze.items()}
     ways = {label: _columns(records, job) for label, job in planned.river.items()}
-    caption = (
-        f"FourRooms, {RUNS} runs of each agent: how often each cell was visited so far, the norm of "
-        "its SR, and the bonus. Runs start in the upper left corner, and the goal is in the lower "
-        f"right one. The second agent is the first without its bonus; {GREEDY} starts from zero "
-        "values too. Both learn the SR all the same, and the bonus is what it would have paid them. "
-        "Cells in which no run has acted are grey; so is the goal, where an episode ends."
+    seen = "how often each cell was visited so far"
+    caption = _caption(f"{seen}, the norm of its SR, and the bonus") + (
+        " Both learn the SR all the same, and the bonus is what it would have paid them. Grey: walls. "
+        "Nearly the colour of the page: cells in which no run has acted, and the goal, where an "
+        "episode ends."
+    )
+    drawn = _caption(seen) + (
+        " All maps share one scale of colours. Grey: walls. White: cells in which no run has acted, "
+        "and the goal, where an episode ends."
     )
     rows = [
         MapRow(
-            f"{label}:\n{LABELS['visits']}",
+            label,
             [_on_map(layout, columns, step) for step in SHOWN],
             logarithmic=True,
         )
         for label, columns in maps.items()
     ]
     titles = [f"after {step:,} steps" for step in SHOWN]
-    draw_maps(folder / "maps", layout < 0, titles, rows)
+    draw_maps(folder / "maps", layout < 0, titles, rows, shared=LABELS["visits"])
     return Section(
         (),
-        (Figure(folder / "maps", caption, interactive=True),),
+        (Figure(folder / "maps", drawn, interactive=True),),
         _words(maps, ways),
         str(plan.seed),
         panels=(
             Panels("maps-fourrooms", caption, (_map_chart(layout, maps),)),
-            Panels("maps-riverswim", WAYS, tuple(_way(*item) for item in ways.items())),
+            Panels(
+                "maps-riverswim", WAYS, tuple(one for item in ways.items() for one in _way(*item))
+            ),
         ),
+    )
+
+
+def _caption(shown: str) -> str:
+    return (
+        f"FourRooms, {RUNS} runs of each agent: {shown}. Runs start in the upper left corner, and the "
+        f"goal is in the lower right one. The second agent is the first without its bonus; {GREEDY} "
+        "starts from zero values too."
     )
 
 
@@ -179,13 +195,25 @@ def _map_chart(layout: NDArray[np.int64], maps: dict[str, dict[str, NDArray[Any]
     return MapChart("Where agents go in FourRooms", layout, "steps", MARKS, lines)
 
 
-def _way(label: str, columns: dict[str, NDArray[Any]]) -> Chart:
+def _way(label: str, columns: dict[str, NDArray[Any]]) -> tuple[Chart, Chart]:
+    """The first steps of a run one by one, and all of them in windows."""
     total = columns["reward"].sum()
     style = line_styles({label: RIVER_AGENTS[label]})[label]
-    line = Series(label, columns["step"], columns["state"], style=style)
-    return Chart(
-        f"{label}: return {total:,.0f}", "step", "state", (line,), steps=1, span=(0.0, 5.2)
-    )
+    step, state = columns["step"], columns["state"]
+    whole = len(step) // WINDOW * WINDOW
+    ends = step[:whole].reshape(-1, WINDOW)[:, -1]
+    means = state[:whole].reshape(-1, WINDOW).mean(axis=1)
+    span = (0.0, 5.2)
+    return (
+        Chart(
+            f"{label}: the first {len(step[:FIRST]):,} steps", "step", "state",
+            (Series(label, step[:FIRST], state[:FIRST], style=style),), steps=1, span=span,
+        ),
+        Chart(
+            f"{label}: all {len(step):,} steps, return {total:,.0f}", "step",
+            f"mean state of {WINDOW} steps", (Series(label, ends, means, style=style),), span=span,
+        ),
+    )  # fmt: skip
 
 
 def _words(

@@ -16,6 +16,7 @@ from countless.runs.store import StoredJob
 
 LAST = 100  # a deep run's return is the mean over its last 100 episodes
 CURVE_POINTS = 50
+MANY_PARAMETERS = 3  # in which groups differ: a label that has them all is too long
 
 
 @dataclass(frozen=True)
@@ -162,17 +163,77 @@ def label_groups(groups: Sequence[Group]) -> list[str]:
     for group in groups:
         alike = [other for other in groups if other.agent == group.agent]
         varying = varying_parameters(alike)
+        if len(varying) > MANY_PARAMETERS:  # then those in which a group is like most are left out
+            varying = [name for name in varying if not _as_most(name, group, alike)]
         parts = [f"{name} {short_value(group.config.get(name))}" for name in varying]
         if len({other.length for other in alike}) > 1:
             parts.append(group.length)
         label = group.agent + (f" ({', '.join(parts)})" if parts else "")
         labels.append(label + (f" in {group.env}" if len(envs) > 1 else ""))
+    told = list(labels)
+    for label in {label for label in labels if labels.count(label) > 1}:
+        at = [i for i, one in enumerate(labels) if one == label]
+        for i, more in zip(at, _told_apart([groups[i] for i in at]), strict=True):
+            told[i] = f"{label}, {more}"
+    return told
+
+
+def _as_most(name: str, group: Group, alike: Sequence[Group]) -> bool:
+    """Whether more than half of the groups have the group's value of a parameter."""
+    own = str(group.config.get(name))
+    return 2 * sum(str(other.config.get(name)) == own for other in alike) > len(alike)
+
+
+def _told_apart(groups: Sequence[Group]) -> list[str]:
+    """What tells groups of one agent and one configuration apart: how many runs, the seed, or
+    another part of what was asked for; only where that is all the same, the job."""
+    asked = [_asked_for(group) for group in groups]
+    names = dict.fromkeys(name for one in asked for name in one)
+    varying = [name for name in names if len({one.get(name, "") for one in asked}) > 1]
+    told = [", ".join(one[name] for name in varying if name in one) for one in asked]
     return [
-        label
-        if labels.count(label) == 1
-        else f"{label}, seed {group.jobs[0].about['seed']}, job {group.jobs[0].about['id'][:4]}"
-        for label, group in zip(labels, groups, strict=True)
-    ]
+        text if text and told.count(text) == 1
+        else ", ".join([*([text] if text else []), f"job {group.jobs[0].about['id'][:4]}"])
+        for text, group in zip(told, groups, strict=True)
+    ]  # fmt: skip
+
+
+def _asked_for(group: Group) -> dict[str, str]:
+    """What a group was asked for beside its configuration, in words."""
+    about, budget = group.jobs[0].about, group.jobs[0].about["budget"]
+    words = {}
+    if "runs" in budget:
+        words["runs"] = f"{budget['runs']:,} run{'s' * (budget['runs'] != 1)}"
+    if group.engine == "tabular":
+        words["seed"] = f"seed {about['seed']}"
+    else:
+        words["until"] = "until solved" if budget.get("until") else "to the end"
+    plain = {
+        name: value
+        for name, value in about["identity"].items()
+        if isinstance(value, str | int | float) and name not in ("engine", "agent", "env")
+    }
+    return words | {
+        name: f"{name} {short_value(value)}"
+        for name, value in plain.items()
+        if name not in ("runs", "seed", "steps", "frames", "bits")
+    }
+
+
+def partial_words(group: Group) -> str:
+    """How much of a group that is not finished is there; nothing where all is."""
+    open_jobs = [job for job in group.jobs if job.finished is None and job.outcome is None]
+    if not open_jobs:
+        return ""
+    if group.engine == "tabular":
+        planned = int(group.jobs[0].about["budget"]["runs"])
+        return f"partial: {len(group.returns):,} of {planned:,} runs"
+    if len(group.jobs) > 1:
+        return f"partial: {len(open_jobs)} of {len(group.jobs)} runs are not finished"
+    records = open_jobs[0].records
+    frames = records["frames"].to_numpy() if records is not None else np.empty(0)
+    done = int(frames.max()) if len(frames) else 0
+    return f"partial: {done:,} of {int(group.budget['frames']):,} frames"
 
 
 def short_value(value: Any) -> str:

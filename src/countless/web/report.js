@@ -3,11 +3,13 @@
 
 const DASHES = { "-": [], "--": [7, 4], ":": [2, 3] };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
+const PRINT = matchMedia("print");
 const redraws = [];
+const printing = () => document.documentElement.classList.contains("printing");
 
 const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 // Black lines would vanish on a dark page.
-const shown = (colour) => (colour === "#000000" && DARK.matches ? "#FFFFFF" : colour);
+const shown = (colour) => (colour === "#000000" && DARK.matches && !printing() ? "#FFFFFF" : colour);
 
 function short(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -490,25 +492,90 @@ async function copy(button) {
   setTimeout(() => { button.textContent = before; }, 1500);
 }
 
-function start() {
+// A chart takes the place that was kept for it, and from then on as much as it needs.
+function drawPlace(place) {
+  if (place.dataset.drawn) return;
   const draw = { lines: lineChart, explorer, intervals, maps };
+  const chart = JSON.parse(place.querySelector("script").textContent);
+  draw[chart.kind](place, chart);
+  place.dataset.drawn = "yes";
+}
+
+// What stands before or in the target of a link is drawn first: nothing can push it away afterwards.
+function drawBefore(hash) {
+  let target = null;
+  try {
+    target = hash.length > 1 ? document.getElementById(decodeURIComponent(hash.slice(1))) : null;
+  } catch { /* not the name of a part of this page */ }
+  if (target === null) return null;
+  const { DOCUMENT_POSITION_FOLLOWING: after, DOCUMENT_POSITION_CONTAINS: around } = Node;
+  for (const place of document.querySelectorAll(".chart"))
+    if (place.compareDocumentPosition(target) & (after | around)) drawPlace(place);
+  return target;
+}
+
+// On paper every chart is drawn, in the colours of a light page and as wide as the paper.
+const SHORT = 40;  // rows of the tables in a part that is folded away; longer ones stay so
+let opened = [];
+function toPaper() {
+  if (printing()) return;
+  document.documentElement.classList.add("printing");
+  opened = [...document.querySelectorAll("details:not([open])")]
+    .filter((part) => part.querySelectorAll("tr").length <= SHORT);
+  opened.forEach((part) => { part.open = true; });
+  document.querySelectorAll(".chart").forEach(drawPlace);
+  redraws.forEach((redraw) => redraw());
+}
+
+function toScreen() {
+  if (!printing()) return;
+  document.documentElement.classList.remove("printing");
+  opened.forEach((part) => { part.open = false; });
+  redraws.forEach((redraw) => redraw());
+}
+
+// A table that is wider than its place says so in words.
+const cues = new Map();
+function tellWide() {
+  for (const [table, cue] of cues) cue.hidden = table.scrollWidth <= table.clientWidth + 1;
+}
+
+function addCues() {
+  for (const table of document.querySelectorAll(".scroll")) {
+    const cue = element("p", { class: "cue", hidden: "" }, "This table is wider than the page: scroll it sideways for more.");
+    table.before(cue);
+    cues.set(table, cue);
+  }
+  tellWide();
+}
+
+function start() {
   // Charts far below are drawn when they come near: a long report opens at once.
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       watcher.unobserve(entry.target);
-      const place = entry.target;
-      const chart = JSON.parse(place.querySelector("script").textContent);
-      draw[chart.kind](place, chart);
-      place.dataset.drawn = "yes";
+      drawPlace(entry.target);
     }
   }, { rootMargin: "600px" });
+  addCues();
+  const asked = drawBefore(location.hash);
+  if (asked) addEventListener("load", () => asked.scrollIntoView());
   document.querySelectorAll(".chart").forEach((place) => watcher.observe(place));
   document.querySelectorAll("button[data-copy]").forEach((button) =>
     button.addEventListener("click", () => copy(button)));
+  document.querySelectorAll('a[href^="#"]').forEach((link) =>
+    link.addEventListener("click", () => drawBefore(link.getAttribute("href"))));
+  document.querySelectorAll("details").forEach((part) => part.addEventListener("toggle", tellWide));
   let waiting = null;
-  const again = () => { clearTimeout(waiting); waiting = setTimeout(() => redraws.forEach((redraw) => redraw()), 150); };
+  const again = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { redraws.forEach((redraw) => redraw()); tellWide(); }, 150);
+  };
   addEventListener("resize", again);
+  addEventListener("beforeprint", toPaper);
+  addEventListener("afterprint", toScreen);
+  PRINT.addEventListener("change", () => (PRINT.matches ? toPaper() : toScreen()));
   DARK.addEventListener("change", again);
 }
 
