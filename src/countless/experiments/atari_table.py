@@ -142,7 +142,7 @@ def _curves(
             charts.append(curve_chart(game, curves))
     caption = (
         "Learning curves: the mean score of the episodes that ended in each fiftieth of the frames, "
-        "mean over the seeds, with a 95% band from two seeds on."
+        "mean over the seeds, with a 95% band from five seeds on and the range of the seeds below."
     )
     return (Panels(f"{name}-curves", caption, tuple(charts)),) if charts else ()
 
