@@ -214,7 +214,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             Figure(
                 folder / "curves",
                 "Return of the task alone, without the bonus, against steps: mean over the seeds with "
-                "its 95% band, or the range of fewer than five seeds. A return above 0 is a success; the quicker, the closer to 1.",
+                "its 95% band, or the range of fewer than five seeds. A return above 0 is a success; "
+                "the quicker, the closer to 1.",
                 interactive=True,
             )
         )
