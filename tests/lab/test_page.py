@@ -141,6 +141,16 @@ def test_a_setting_that_cannot_be_is_explained(visit):
     playwright.expect(page.locator("#problem")).to_be_hidden()
 
 
+def test_a_tour_leads_to_the_maps_that_it_speaks_of(visit):
+    page = visit()
+    page.locator("#tours button").first.click()
+    page.click("#tour .maps")
+    box = page.locator("#columns canvas").first.bounding_box()
+    assert 0 <= box["y"] < DESKTOP["height"]
+    tour = page.locator("#tour").bounding_box()
+    assert 0 <= tour["y"] < DESKTOP["height"]  # its text is still there
+
+
 def test_tours_can_be_walked_to_their_question(visit):
     page = visit()
     for tour in range(3):

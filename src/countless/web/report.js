@@ -438,7 +438,7 @@ function maps(place, chart) {
     const scales = names.map((name) => scaleOf(chart.rows.flatMap((row) => row.maps[name][at])));
     for (const { bar, k } of bars) {
       bar.firstChild.textContent = (scales[k].below ? "≤ " : "") + short(scales[k].low);
-      bar.lastChild.textContent = short(scales[k].high);
+      bar.lastChild.textContent = short(scales[k].high) + (scales[k].log ? " (log)" : "");
     }
     chart.rows.forEach((row, i) => names.forEach((name, k) => {
       const values = row.maps[name][at];

@@ -40,7 +40,7 @@ export class HeatMap {
     context.scale(ratio, ratio);
     const scale = scaleOf(values, range);
     this.low.textContent = (scale.below ? "≤ " : "") + short(scale.low);
-    this.high.textContent = short(scale.high);
+    this.high.textContent = short(scale.high) + (scale.log ? " (log)" : "");
     for (let y = 0; y < rows; y++) {
       for (let x = 0; x < columns; x++) {
         this.#cell(context, layout[y][x], values, scale, x * side, y * tall, side, tall);

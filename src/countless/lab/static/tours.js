@@ -120,6 +120,9 @@ export class Guide {
     const buttons = element("div", { class: "buttons" });
     if (at > 0) buttons.append(element("button", { type: "button", onclick: () => this.#go(at - 1) }, "Back"));
     if (!last) buttons.append(element("button", { type: "button", class: "primary", onclick: () => this.#go(at + 1) }, "Next"));
+    // On most screens the maps begin below the fold; this text stays where it is.
+    const maps = () => document.getElementById("columns").scrollIntoView({ block: "end" });
+    if (!last) buttons.append(element("button", { type: "button", class: "maps", onclick: maps }, "Show the maps"));
     buttons.append(element("button", { type: "button", onclick: () => this.#end() }, last ? "Close and try it" : "Leave the tour"));
     this.text = element("p");
     this.template = last ? question : stops[at].text;
