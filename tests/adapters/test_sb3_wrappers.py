@@ -80,9 +80,9 @@ def walk(env, steps=40, count=2):
 
 @pytest.mark.parametrize("of", ["departed", "reached"])
 def test_environments_in_processes_of_their_own(of):
-    in_one = walk(BonusVecEnv(corridors(2), "sr-norm", of=of, features=8, width=32, scale="none"))
+    in_one = walk(BonusVecEnv(corridors(2), "sr-norm", of=of, features=8, scale="none"))
     apart = corridors(2, vec_env=SubprocVecEnv, start_method="fork")
-    in_several = walk(BonusVecEnv(apart, "sr-norm", of=of, features=8, width=32, scale="none"))
+    in_several = walk(BonusVecEnv(apart, "sr-norm", of=of, features=8, scale="none"))
     np.testing.assert_array_equal(in_one, in_several)
     assert in_one.min() > 0.0
 

@@ -37,7 +37,7 @@ class Case:
         return values, features
 
 
-SMALL = {"features": 12, "width": 512, "floor": 1e-6}
+SMALL = {"features": 12, "floor": 1e-6}
 
 CASES = [
     Case("counts", 7),
@@ -58,5 +58,5 @@ CASES = [
     Case("sr-norm", (2, 40, 36), {**SMALL, "reconstruction": True}, in_order=False),
     Case("sr-norm", (40, 40), {**SMALL, "target_period": 2}, in_order=False),
     Case("sr-norm", 7, {"form": "features", **SMALL}, features=12, in_order=False),
-    Case("sr-norm", (5,), {"form": "features", **SMALL, "width": 0}, features=12, in_order=False),
+    Case("sr-norm", (5,), {"form": "features", **SMALL, "tables": 0}, features=12, in_order=False),
 ]

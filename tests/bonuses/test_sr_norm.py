@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from countless.bonuses import Transitions, make_bonus
@@ -59,7 +59,7 @@ def test_a_stream_is_its_transitions(name):
 def test_a_stream_of_observations_that_are_converted_is_its_transitions(shape, layout):
     """RGB pictures become grey, grids become vectors: what a stream remembers is not read twice."""
     linked, whole = (
-        make_bonus("sr-norm", shape, layout=layout, features=8, width=16) for _ in range(2)
+        make_bonus("sr-norm", shape, layout=layout, features=8, planes=4) for _ in range(2)
     )
     path = np.random.default_rng(0).integers(0, 256, (5, 2, *shape), dtype=np.uint8)
     linked.observe(path[0])
@@ -100,7 +100,7 @@ def ring(**more):
 
 
 def on_features(**more):
-    return make_bonus("sr-norm", 3, form="features", features=3, width=0, **more)
+    return make_bonus("sr-norm", 3, form="features", features=3, tables=0, **more)
 
 
 @settings(max_examples=15)
@@ -109,7 +109,7 @@ def test_one_hot_features_are_the_table(seed, norm):
     rng = np.random.default_rng(seed)
     common = {"eta": 0.1, "gamma": 0.9, "norm": norm}
     table = make_bonus("sr-norm", 6, **common)
-    head = make_bonus("sr-norm", 6, form="features", features=6, width=0, floor=0.1, **common)
+    head = make_bonus("sr-norm", 6, form="features", features=6, tables=0, floor=0.1, **common)
     eye = np.eye(6, dtype=np.float32)
     for _ in range(40):
         s, s_next = rng.integers(0, 6, 2)
@@ -125,7 +125,7 @@ def test_targets_of_the_paper_and_of_the_released_code():
     """With gamma 0, psi goes to phi(s) or to phi(s')."""
     batch = ring()
     for target, wanted in (("current", batch.features), ("next", batch.next_features)):
-        bonus = on_features(gamma=0.0, target=target, eta=0.3)
+        bonus = on_features(gamma=0.0, target=target, eta=0.3, norm=2)
         for _ in range(40):
             bonus.update(batch)
         psi = bonus.target_head.psi(bonus._code(None, batch.features))
@@ -143,80 +143,112 @@ def test_the_head_learns_the_successor_features():
     np.testing.assert_allclose(bonus.norms(np.arange(3), np.eye(3)), 1.0, atol=1e-3)
 
 
-def test_random_units_tell_apart_what_shares_a_background():
-    """A large part common to all features makes all alike to a linear head, not to random units."""
+def test_tables_tell_apart_what_shares_a_background():
+    """A large part common to all features makes all alike to a linear head, not to tables."""
     shared = np.ones((5, 16), np.float32) * 5.0
     shared[np.arange(5), np.arange(5)] += 1.0
     stands_out = {}
-    for width in (0, 2048):
+    for tables in (0, 8):
         bonus = make_bonus(
-            "sr-norm", 5, form="features", features=16, width=width, eta=0.05, floor=1e-3
+            "sr-norm", 5, form="features", features=16, tables=tables, eta=0.05, floor=1e-3
         )
         for step in range(300):
             s, s_next = step % 4, (step + 1) % 4
             bonus.update(Transitions([s], [s_next], None, None, shared[[s]], shared[[s_next]]))
         values = bonus.compute(np.arange(5), shared)
-        stands_out[width] = values[4] / values[:4].mean()
+        stands_out[tables] = values[4] / values[:4].mean()
     assert stands_out[0] < 1.1
-    assert stands_out[2048] > 3
+    assert stands_out[8] > 3
 
 
-def test_every_observation_counts():
-    """With few units, none passes the threshold for most observations; one fires all the same."""
-    bonus = make_bonus("sr-norm", (5,), width=16, features=32, eta=0.1, floor=1e-3)
-    seen = np.random.default_rng(0).normal(size=(200, 5))
-    bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
-    code = bonus._code(seen, None).dense(16)
-    assert (np.linalg.norm(code, axis=1) > 0.999).all()
-    assert (code > 0).any(axis=0).mean() > 0.5
-    # Even an observation that is all there is.
-    same = make_bonus("sr-norm", (5,), eta=0.1)
+@pytest.mark.parametrize("tables", [0, 8])
+def test_every_observation_counts(tables):
+    """Even one that is all there is, and so equals the mean."""
+    same = make_bonus("sr-norm", (5,), eta=0.1, tables=tables)
     paid = [same.observe(np.ones((1, 5)), next_observations=np.ones((1, 5)))[0] for _ in range(9)]
     assert paid[-1] < 0.5 * paid[0]
 
 
-class DenseHead:
-    """The head as its equations stand: whole matrices."""
+def test_more_planes_tell_finer():
+    """Of two directions at an angle a, a share of (1 - a / pi)^planes of the tables agrees."""
+    rng = np.random.default_rng(0)
+    angle, tables = 0.4, 400
+    near = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]], np.float32)
+    for planes in (1, 4, 16):
+        directions = rng.normal(size=(2, tables * planes)).astype(np.float32)
+        index = SuccessorHead(2, directions, tables, sums=True).code(near).index
+        agree = (index[0] == index[1]).mean()
+        assert agree == pytest.approx((1 - angle / np.pi) ** planes, abs=0.08)
 
-    def __init__(self, units):
-        self.units = units.astype(np.float64)
-        self.centre = np.zeros(len(units))
-        self.weights = np.zeros((len(units), units.shape[1] or len(units)))
+
+class PlainHead:
+    """The head as its equations stand: a dictionary of rows for each table, psi in full."""
+
+    def __init__(self, features, planes, tables):
+        self.features, self.tables = features, tables
+        self.planes = None if planes is None else planes.astype(np.float64)
+        self.centre = np.zeros(features)
+        self.rows = {}
 
     def code(self, phi):
-        x = phi
-        if self.units.shape[1]:
-            away = phi - self.centre
-            inputs = away / np.linalg.norm(away, axis=1, keepdims=True) @ self.units
-            x = np.maximum(inputs - 2.5, 0.0)
-            for row, given in zip(x, inputs, strict=True):
-                if not row.any():
-                    row[given.argmax()] = 1.0
-        return x / np.linalg.norm(x, axis=1, keepdims=True)
+        """(key, share) of all rows that count for one phi."""
+        if self.planes is None:
+            length = np.linalg.norm(phi)
+            return [(j, value / length) for j, value in enumerate(phi)]
+        sides = (phi - self.centre) @ self.planes > 0.0
+        return [
+            ((t, *side), self.tables**-0.5) for t, side in enumerate(np.split(sides, self.tables))
+        ]
+
+    def psi(self, phi):
+        parts = [x * self.rows.get(key, np.zeros(self.features)) for key, x in self.code(phi)]
+        return np.sum(parts, axis=0)
 
     def learn(self, phi, goal, eta, rate):
         self.centre += rate * (phi.mean(axis=0) - self.centre)
-        x = self.code(phi)
-        error = goal - x @ self.weights.T
-        self.weights += min(eta, 1 / len(phi)) * error.T @ x
-        return (error**2).sum(axis=1).mean()
+        errors = [wanted - self.psi(row) for row, wanted in zip(phi, goal, strict=True)]
+        for row, error in zip(phi, errors, strict=True):
+            for key, x in self.code(row):
+                old = self.rows.get(key, np.zeros(self.features))
+                self.rows[key] = old + min(eta, 1 / len(phi)) * x * error
 
 
-@pytest.mark.parametrize("width", [0, 4, 300])
-def test_the_sparse_head_is_the_dense_one(width):
-    rng = np.random.default_rng(width)
-    units = rng.normal(size=(12, width)).astype(np.float32)
-    head, twin = SuccessorHead(12, units), DenseHead(units)
+@pytest.mark.parametrize("sums", [False, True])
+@pytest.mark.parametrize(("tables", "planes"), [(0, 0), (1, 3), (8, 5), (4, 62)])
+def test_the_head_is_the_plain_one(tables, planes, sums):
+    rng = np.random.default_rng(tables)
+    directions = rng.normal(size=(12, tables * planes)).astype(np.float32) if tables else None
+    head, twin = SuccessorHead(12, directions, tables, sums), PlainHead(12, directions, tables)
+    # A table with many planes and a centre that moves would have more keys than rows.
+    rate = 0.2 if planes < 10 else 0.0
+    known = np.abs(rng.normal(size=(9, 12))).astype(np.float32)
     for step in range(30):
-        phi = np.abs(rng.normal(size=(5, 12))).astype(np.float32)
+        phi = known[rng.integers(0, 9, 5)]
         goal = rng.random((5, 12)).astype(np.float32)
-        head.move_centre(phi, 0.2)
-        loss = head.learn(head.code(phi), goal, 0.1)
-        assert loss == pytest.approx(twin.learn(phi, goal, 0.1, 0.2), rel=1e-4)
-        np.testing.assert_allclose(
-            head.code(phi).dense(width or 12), twin.code(phi), atol=1e-4, err_msg=str(step)
-        )
-    np.testing.assert_allclose(head.psi(head.code(phi)), twin.code(phi) @ twin.weights.T, atol=1e-4)
+        head.move_centre(phi, rate)
+        head.learn(head.code(phi), goal.sum(1, keepdims=True) if sums else goal, 0.1)
+        twin.learn(phi, goal, 0.1, rate)
+        psi = np.array([twin.psi(row) for row in phi])
+        wanted = psi.sum(1, keepdims=True) if sums else psi
+        np.testing.assert_allclose(head.psi(head.code(phi)), wanted, atol=1e-4, err_msg=str(step))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 10**6))
+def test_the_sum_is_the_1_norm_where_no_entry_is_negative(seed):
+    """Of few observations that share no row: each is a state of its own, as in a table."""
+    rng = np.random.default_rng(seed)
+    directions = rng.normal(size=(6, 8 * 40)).astype(np.float32)
+    whole, summed = (SuccessorHead(6, directions, 8, sums) for sums in (False, True))
+    phi = np.eye(6, dtype=np.float32) - np.float32(0.2)
+    assume(all(np.unique(head.code(phi).index).size == 6 * 8 for head in (whole, summed)))
+    for _ in range(20):
+        s, s_next = rng.integers(0, 6, 2)
+        for head, first in ((whole, np.eye(6, dtype=np.float32)[[s]]), (summed, 1.0)):
+            goal = first + np.float32(0.9) * head.psi(head.code(phi[[s_next]]))
+            head.learn(head.code(phi[[s]]), goal, 0.1)
+    norms = np.abs(whole.psi(whole.code(phi))).sum(1)
+    np.testing.assert_allclose(summed.psi(summed.code(phi))[:, 0], norms, rtol=1e-4)
 
 
 def test_a_step_pays_what_computing_it_anew_would():

@@ -30,7 +30,7 @@ class TableNetwork(nn.Module):
         phi = observations[:, -1]
         return phi, phi
 
-    def q(self, phi):
+    def q(self, raw, phi):
         return phi @ self.q_table
 
     def psi(self, raw, phi):

@@ -33,8 +33,9 @@ class SRNormParameters:
         0.05, "lower bound of a network's norm: the bonus is at most beta / floor", "(0, inf)"
     )
     features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
-    width: int = whole(
-        1024, "random units between phi and psi; 0: psi is linear in phi", "[0, 65536]"
+    tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 1024]")
+    planes: int = whole(
+        16, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
     )
     target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
     lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
@@ -71,5 +72,5 @@ KIND = BonusKind(
     "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
     SRNormParameters,
     _make,
-    bits=2,
+    bits=3,
 )

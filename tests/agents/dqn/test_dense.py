@@ -130,6 +130,10 @@ def test_a_feature_vector_of_zeros_has_no_gradient():
         ({"network": "mlp", "w_reconstruction": 0.0}, SPEC, False),
         ({"network": "mlp", "norm": float("inf")}, SPEC, False),
         ({"network": "mlp", "norm": float("inf"), "normalise": False}, SPEC, True),
+        ({"network": "mlp", "layer_norm": True}, SPEC, False),
+        ({"network": "mlp", "norm_gradient": False}, SPEC, False),
+        ({"network": "mlp", "q_reads": "raw"}, SPEC, False),
+        ({"network": "mlp", "q_hidden": 8}, SPEC, False),
     ],
 )
 def test_for_which_networks_they_are_written(settings, spec, written):

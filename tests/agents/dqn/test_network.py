@@ -51,7 +51,7 @@ def test_the_papers_shapes_layer_by_layer(papers, monkeypatch):
     raw, phi = papers.features(observations(ATARI))
     assert shapes == [(64, 40, 40), (64, 20, 20), (64, 10, 10), (1024,)]
     shapes.clear()
-    assert papers.q(phi).shape == (2, 18)
+    assert papers.q(raw, phi).shape == (2, 18)
     assert papers.psi(raw, phi).shape == (2, 1024)
     assert shapes == [(18,), (2048,), (1024,)]
     shapes.clear()
@@ -219,6 +219,49 @@ def test_the_values_read_normalised_features():
     torch.testing.assert_close(net.values(seen), net.q_head(net.features(seen)[1]))
 
 
+def test_the_values_can_read_features_before_they_are_normalised():
+    net = make(width=0.0625, q_reads="raw")
+    seen = observations(ATARI)
+    torch.testing.assert_close(net.values(seen), net.q_head(net.features(seen)[0]))
+
+
+def test_a_hidden_layer_can_stand_between_features_and_values():
+    net = make(width=0.0625, q_hidden=20)
+    seen = observations(ATARI)
+    torch.testing.assert_close(
+        net.values(seen), net.q_head(net.q_hidden(net.features(seen)[1]).relu())
+    )
+    assert (net.q_hidden.out_features, net.q_head.in_features) == (20, 20)
+
+
+@pytest.mark.parametrize("encoder_bias", [True, False])
+def test_layer_normalisation_stands_before_the_last_relu(encoder_bias):
+    net = make(width=0.0625, layer_norm=True, encoder_bias=encoder_bias)
+    *before, norm, last = net.encoder
+    assert isinstance(norm, nn.LayerNorm)
+    assert isinstance(last, nn.ReLU)
+    assert isinstance(before[-1], nn.Linear)
+    seen = observations(ATARI, 3)
+    given = nn.Sequential(*before)(seen)
+    centred = given - given.mean(1, keepdim=True)
+    exact = centred / (centred.square().mean(1, keepdim=True) + norm.eps).sqrt()
+    torch.testing.assert_close(net.features(seen)[0], exact.relu())
+    assert (norm.bias is not None) == encoder_bias
+
+
+@pytest.mark.parametrize("norm", [1.0, 2.0])
+@pytest.mark.parametrize("flows", [True, False])
+def test_the_gradient_through_the_norm_by_hand(norm, flows):
+    """Of phi_0 = f_0 / n: with n held fixed 1 / n at f_0 and nothing elsewhere."""
+    net = make(width=0.0625, norm=norm, norm_gradient=flows)
+    f = torch.tensor([[3.0, 4.0]], requires_grad=True)
+    net.normalise(f)[0, 0].backward()
+    n = 7.0 if norm == 1.0 else 5.0
+    through = 3.0 / n**2 * (torch.ones(2) if norm == 1.0 else torch.tensor([3.0, 4.0]) / n)
+    expected = torch.tensor([1.0 / n, 0.0]) - (through if flows else 0.0)
+    torch.testing.assert_close(f.grad[0], expected)
+
+
 @pytest.mark.parametrize(
     ("spec", "asked", "chosen"),
     [
@@ -237,7 +280,7 @@ def test_a_network_for_every_observation(spec, asked, chosen):
     assert choose_network(spec, asked) == chosen
     net = make(spec=spec, network=asked, width=0.0625)
     raw, phi = net.features(observations(spec))
-    assert net.q(phi).shape == (2, spec.actions)
+    assert net.q(raw, phi).shape == (2, spec.actions)
     assert net.psi(raw, phi).shape == raw.shape
     assert net.predict(phi, torch.tensor([0, 1])).shape == (2, *spec.frame_shape)
 

@@ -221,6 +221,9 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
         ({"bonus": "counts", "sr_terminal": "continue"}, "sr_terminal changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
+        ({"normalise": False, "q_reads": "raw"}, "q_reads changes nothing"),
+        ({"normalise": False, "norm_gradient": False}, "norm_gradient changes nothing"),
+        ({"q_hidden": -1}, "q_hidden must lie in"),
     ],
 )
 def test_bad_input(parameters, message):

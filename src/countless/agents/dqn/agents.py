@@ -184,5 +184,8 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
     for name in ("rms_decay", "rms_epsilon"):
         if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
             raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")
+    for name in ("norm_gradient", "q_reads"):
+        if name in given and not settings.get("normalise", True):
+            raise BadInput(f"{named(name)} changes nothing: this {agent} does not normalise")
     if "norm" in given and "sr" in off and not settings.get("normalise", True):
         raise BadInput(f"{named('norm')} changes nothing: {agent} has no SR and does not normalise")

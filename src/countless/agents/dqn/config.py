@@ -25,7 +25,8 @@ VARIANTS = ("paper", "authors")
 # ids of jobs must not change with them.
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
-    "gamma_sr", "sr_bias", "encoder_bias", "first_weights", "auxiliary",
+    "gamma_sr", "sr_bias", "encoder_bias", "first_weights", "auxiliary", "layer_norm",
+    "norm_gradient", "q_reads", "q_hidden",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -59,9 +60,21 @@ class NetworkConfig(_Group):
     first_weights: float = real(
         1.0, "factor on the weights of the first layer when they are drawn", "(0, inf)"
     )
+    layer_norm: bool = switch(False, "layer normalisation of the features before their ReLU")
     normalise: bool = switch(True, "divide the features phi by their p-norm")
+    norm_gradient: bool = switch(
+        True, "let gradients flow through the norm by which the features are divided"
+    )
     norm: float = real(
         1.0, "p of the p-norm of the SR in the bonus, and of normalised features", "[1, inf]"
+    )
+    q_reads: str = choice(
+        "normalised",
+        "what the values read: the features after or before they are normalised",
+        ("normalised", "raw"),
+    )
+    q_hidden: int = whole(
+        0, "units of a hidden layer between the features and the values; 0: none", "[0, 65536]"
     )
     sr: bool = switch(True, "learn the successor features")
     sr_input: str = choice(

@@ -34,7 +34,10 @@ def has_written_gradients(network: Network, config: LossConfig) -> bool:
     parts = ((network.sr_head, config.w_sr), (network.decoder, config.w_reconstruction))
     learn = config.w_td > 0.0 and all(part is None or weight > 0.0 for part, weight in parts)
     known = network.decoder is None or network.decoder.dense
-    return dense and known and learn and not (network.normalised and network.norm == inf)
+    known = known and network.q_hidden is None
+    if network.normalised:
+        known = known and network.norm_gradient and not network.q_reads_raw and network.norm < inf
+    return dense and known and learn
 
 
 class FlatParameters:

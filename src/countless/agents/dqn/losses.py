@@ -120,7 +120,7 @@ def compute_targets(
             discount = gamma_sr * batch.continues_t
             raw_next, phi_next = target.features(batch.s_next)
         psi_tm1 = first + discount.unsqueeze(1) * target.psi(raw_next, phi_next)
-    return Targets(target.q(phi_t).amax(1), psi_tm1, r_int_t, phi_t)
+    return Targets(target.q(raw_t, phi_t).amax(1), psi_tm1, r_int_t, phi_t)
 
 
 class Goals(NamedTuple):
@@ -172,7 +172,7 @@ def compute_losses(
     """The weighted sum of the losses that the configuration asks for, and its parts."""
     goals = compute_goals(target, batch, config, rewards, centre)
     raw_tm1, phi_tm1 = network.features(batch.s_tm1)  # (B, D)
-    q_tm1 = network.q(phi_tm1).gather(1, batch.a_tm1.unsqueeze(1)).squeeze(1)  # (B,)
+    q_tm1 = network.q(raw_tm1, phi_tm1).gather(1, batch.a_tm1.unsqueeze(1)).squeeze(1)  # (B,)
     td = td_loss(goals.q_tm1 - q_tm1, config.td_loss)
     sr = reconstruction = None
     if goals.psi_tm1 is not None:

@@ -83,13 +83,16 @@ class Network(nn.Module):
         sizes = SIZES[choose_network(spec, config.network)]
         self.spec, self.norm = spec, config.norm
         self.normalised = config.normalise
+        self.norm_gradient = config.norm_gradient
+        self.q_reads_raw = config.q_reads == "raw"
         self.sr_reads_raw = config.sr_input == "raw"
         self.input_scale = config.input_scale or sqrt(config.history * prod(spec.frame_shape))
         units = _scaled(sizes.features, config.width)
         heads = _scaled(sizes.heads, config.width)
         layers = _convolutions(spec, sizes, config)
         self.encoder = _encoder(spec, sizes, layers, config)
-        self.q_head = nn.Linear(units, spec.actions)
+        self.q_hidden = nn.Linear(units, config.q_hidden) if config.q_hidden else None
+        self.q_head = nn.Linear(config.q_hidden or units, spec.actions)
         self.sr_head = _sr_head(units, heads, config.sr_bias) if config.sr else None
         self.predicts = config.auxiliary
         self.decoder = None
@@ -116,11 +119,15 @@ class Network(nn.Module):
         return observations if self.input_scale == 1.0 else observations * self.input_scale
 
     def normalise(self, raw: Tensor) -> Tensor:
-        return raw / p_norm(raw, self.norm).unsqueeze(1).clamp_min(TINY)
+        norms = p_norm(raw, self.norm).unsqueeze(1).clamp_min(TINY)
+        return raw / (norms if self.norm_gradient else norms.detach())
 
-    def q(self, phi: Tensor) -> Tensor:
+    def q(self, raw: Tensor, phi: Tensor) -> Tensor:
         """Action values (B, actions)."""
-        return F.linear(phi, self.q_head.weight, self.q_head.bias)
+        read = raw if self.q_reads_raw else phi
+        if self.q_hidden is not None:
+            read = F.relu_(F.linear(read, self.q_hidden.weight, self.q_hidden.bias))
+        return F.linear(read, self.q_head.weight, self.q_head.bias)
 
     def psi(self, raw: Tensor, phi: Tensor) -> Tensor:
         """Successor features (B, units); no gradient reaches phi."""
@@ -129,7 +136,7 @@ class Network(nn.Module):
 
     def values(self, observations: Tensor) -> Tensor:
         """q of observations."""
-        return self.q(self.features(observations)[1])
+        return self.q(*self.features(observations))
 
     def sr_norm(self, observations: Tensor) -> Tensor:
         """||psi||_p of observations, (B,)."""
@@ -273,6 +280,8 @@ def _encoder(
         out = _scaled(units, config.width)
         modules += [nn.Linear(inputs, out, config.encoder_bias), nn.ReLU(inplace=True)]
         inputs = out
+    if config.layer_norm:
+        modules.insert(-1, nn.LayerNorm(inputs, bias=config.encoder_bias))
     return nn.Sequential(*modules)
 
 
@@ -288,7 +297,7 @@ def _initialise(network: Network, xavier: bool, first: float) -> None:
     of the first layer are multiplied by `first`."""
     decoder = network.decoder
     around = () if decoder is None else (decoder.factor, decoder.embedding, decoder.after)
-    kept = () if xavier else (*network.encoder, network.q_head)
+    kept = () if xavier else (*network.encoder, network.q_hidden, network.q_head)
     for module in network.modules():
         if not isinstance(module, nn.Linear | nn.Conv2d | nn.ConvTranspose2d) or module in kept:
             continue

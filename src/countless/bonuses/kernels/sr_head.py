@@ -5,28 +5,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-F32 = np.float32
+F32, U64 = np.float32, np.uint64
+# The finaliser of SplitMix64 (Steele, Lea & Flood 2014): every bit of a key moves every bit of its row.
+GOLDEN, FIRST, SECOND = U64(0x9E3779B97F4A7C15), U64(0xBF58476D1CE4E5B9), U64(0x94D049BB133111EB)
 
 
 @njit(nogil=True, cache=True)
-def fire(inputs, threshold, tiny, index, value, count):
-    """The code of each row: what exceeds the threshold, with length 1.
+def positive_part(phi, tiny, index, value, count):
+    """The code of each row: what is positive in it, with length 1.
 
-    Where nothing does, the strongest does: an observation without a code would never count. Row i has
-    `count[i]` entries, at `index[i]`, of `value[i]`.
+    Where nothing is, the largest entry counts: an observation without a code would never be learned.
+    Row i has `count[i]` entries, at `index[i]`, of `value[i]`.
     """
-    for i in range(inputs.shape[0]):
+    for i in range(phi.shape[0]):
         k = 0
         squares = F32(0.0)
-        for j in range(inputs.shape[1]):
-            over = inputs[i, j] - threshold
-            if over > F32(0.0):
+        for j in range(phi.shape[1]):
+            if phi[i, j] > F32(0.0):
                 index[i, k] = j
-                value[i, k] = over
-                squares += over * over
+                value[i, k] = phi[i, j]
+                squares += phi[i, j] * phi[i, j]
                 k += 1
         if k == 0:
-            index[i, 0] = np.argmax(inputs[i])
+            index[i, 0] = np.argmax(phi[i])
             value[i, 0] = F32(1.0)
             squares = F32(1.0)
             k = 1
@@ -37,8 +38,28 @@ def fire(inputs, threshold, tiny, index, value, count):
 
 
 @njit(nogil=True, cache=True)
+def hash_sides(sides, bits, index):
+    """The row of each table: `sides` (B, tables * planes) are positive on one side of a plane.
+
+    A table has 2^bits rows; those of table t begin at t 2^bits. `index` is (B, tables).
+    """
+    tables = index.shape[1]
+    planes = sides.shape[1] // tables
+    for i in range(sides.shape[0]):
+        for t in range(tables):
+            key = U64(0)
+            for k in range(t * planes, (t + 1) * planes):
+                key = (key << U64(1)) | U64(sides[i, k] > F32(0.0))
+            key += GOLDEN * U64(t + 1)
+            key = (key ^ (key >> U64(30))) * FIRST
+            key = (key ^ (key >> U64(27))) * SECOND
+            key ^= key >> U64(31)
+            index[i, t] = (t << bits) + np.int64(key >> U64(64 - bits))
+
+
+@njit(nogil=True, cache=True)
 def multiply(index, value, count, weights, psi):
-    """psi (B, features) = code times weights (inputs, features)."""
+    """psi (B, outputs) = code times weights (inputs, outputs)."""
     for i in range(psi.shape[0]):
         psi[i] = F32(0.0)
         for e in range(count[i]):

@@ -51,10 +51,15 @@ class NetworkSRNorm(ObservingBonus):
             decoder = (
                 self._input.decoder(parameters.features) if parameters.reconstruction else None
             )
-            units = torch.randn(parameters.features, parameters.width).numpy()
+            planes = None
+            if parameters.tables:
+                count = parameters.tables * parameters.planes
+                planes = torch.randn(parameters.features, count).numpy()
         # Only a reconstruction changes phi: the SR sends no gradient there.
         self.encoder = encoder.to(self._device).requires_grad_(decoder is not None)
-        self.head = SuccessorHead(parameters.features, units)
+        self.head = SuccessorHead(
+            parameters.features, planes, parameters.tables, sums=parameters.norm == 1.0
+        )
         self.decoder, self._adam = None, None
         # What never differs from the network is not kept twice.
         self.target_encoder, self.target_head = self.encoder, self.head
@@ -180,9 +185,10 @@ class NetworkSRNorm(ObservingBonus):
 
     def _goal(self, reward: Rows, psi_after: Rows, dones: NDArray[np.bool_]) -> Rows:
         """phi of p-norm 1, and gamma psi(s') where something follows."""
-        norms = np.maximum(p_norms(reward, self.parameters.norm), TINY)
+        norms = p_norms(reward, self.parameters.norm)[:, None]
+        first = norms if self.head.sums else reward
         discount = (self.parameters.gamma * ~dones).astype(np.float32)
-        goal: Rows = reward / norms[:, None] + discount[:, None] * psi_after
+        goal: Rows = first / np.maximum(norms, TINY) + discount[:, None] * psi_after
         return goal
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from countless.bonuses.kernels.sr_head import add_outer, fire, multiply
+from countless.bonuses.kernels.sr_head import add_outer, hash_sides, multiply, positive_part
 from countless.bonuses.protocol import State
 
 TINY = np.float32(1e-8)
-THRESHOLD = np.float32(2.5)  # in SDs of a random unit's input: one in 160 fires
+# Rows of a table, as a power of two: more where a row is one number.
+BITS, BITS_OF_SUMS = 12, 16
 Rows = NDArray[np.float32]
 
 
@@ -30,29 +31,39 @@ class Code:
         """Some of the rows."""
         return Code(self.index[first:end], self.value[first:end], self.count[first:end])
 
-    def dense(self, inputs: int) -> Rows:
-        """All entries, (B, inputs)."""
-        rows = np.zeros((len(self.count), inputs), np.float32)
-        for i, count in enumerate(self.count):
-            rows[i, self.index[i, :count]] = self.value[i, :count]
-        return rows
-
 
 class SuccessorHead:
     """psi = W x, x the code of phi, W zero at first, as a table is.
 
-    Without random units x is phi itself, of length 1. With them, x is what these fixed units let
-    through of the direction of phi from its running mean: one in 160 fires, and at least one, so
-    that observations which differ share little of x, however much background they share.
+    With `tables`, the direction of phi from its running mean picks one row in each of them, by the
+    sides of random planes on which it lies (Charikar 2002): observations that are close share most
+    of their rows, those that differ share few, however much background they have in common. Without,
+    x is phi itself, of length 1.
+
+    With `sums`, only the sum over the entries of psi is learned, as one number per row. It obeys the
+    same equation, summed, and is the 1-norm of psi as long as no entry is negative.
+
+    Parameters
+    ----------
+    features
+        The length of phi.
+    planes
+        Random directions (features, tables * planes of each), or None for no tables.
+    tables
+        How many tables there are.
+    sums
+        Whether psi is learned as its sum.
     """
 
-    def __init__(self, features: int, units: Rows) -> None:
-        self.units = units  # (features, width)
+    def __init__(self, features: int, planes: Rows | None, tables: int, sums: bool) -> None:
+        self.planes, self.tables, self.sums = planes, tables, sums
         self.centre = np.zeros(features, np.float32)
-        self.weights = np.zeros((units.shape[1] or features, features), np.float32)
+        self._bits = BITS_OF_SUMS if sums else BITS
+        inputs = features if planes is None else tables << self._bits
+        self.weights = np.zeros((inputs, 1 if sums else features), np.float32)
 
     def copy(self) -> SuccessorHead:
-        made = SuccessorHead(len(self.centre), self.units)
+        made = SuccessorHead(len(self.centre), self.planes, self.tables, self.sums)
         made.copy_from(self)
         return made
 
@@ -62,18 +73,22 @@ class SuccessorHead:
 
     def code(self, phi: Rows) -> Code:
         """x of phi (B, features)."""
-        if self.units.shape[1] == 0:
-            inputs, threshold = phi, np.float32(0.0)
-        else:
-            inputs, threshold = _product(_of_length_1(phi - self.centre), self.units), THRESHOLD
-        index, value = np.empty(inputs.shape, np.int32), np.empty(inputs.shape, np.float32)
-        code = Code(index, value, np.empty(len(inputs), np.int32))
-        fire(inputs, threshold, TINY, code.index, code.value, code.count)
-        return code
+        if self.planes is None:
+            code = Code(
+                np.empty(phi.shape, np.int32),
+                np.empty(phi.shape, np.float32),
+                np.empty(len(phi), np.int32),
+            )
+            positive_part(phi, TINY, code.index, code.value, code.count)
+            return code
+        index = np.empty((len(phi), self.tables), np.int32)
+        hash_sides(_product(phi - self.centre, self.planes), self._bits, index)
+        value = np.full(index.shape, self.tables**-0.5, np.float32)
+        return Code(index, value, np.full(len(phi), self.tables, np.int32))
 
     def psi(self, code: Code) -> Rows:
-        """(B, features)."""
-        found = np.empty((len(code.count), len(self.centre)), np.float32)
+        """(B, features), or (B, 1) where sums are learned."""
+        found = np.empty((len(code.count), self.weights.shape[1]), np.float32)
         multiply(code.index, code.value, code.count, self.weights, found)
         return found
 
@@ -89,14 +104,15 @@ class SuccessorHead:
         return float((error**2).sum(axis=1).mean())
 
     def state(self, name: str) -> State:
-        return {
+        planes = {} if self.planes is None else {f"{name}.planes": self.planes.copy()}
+        return planes | {
             f"{name}.centre": self.centre.copy(),
-            f"{name}.units": self.units.copy(),
             f"{name}.weights": self.weights.copy(),
         }
 
     def load(self, name: str, state: Mapping[str, Any]) -> None:
-        self.units = np.array(state[f"{name}.units"], np.float32)
+        if self.planes is not None:
+            self.planes = np.array(state[f"{name}.planes"], np.float32)
         self.centre[:] = state[f"{name}.centre"]
         self.weights[:] = state[f"{name}.weights"]
 
@@ -105,9 +121,3 @@ def _product(rows: Rows, matrix: Rows) -> Rows:
     """By torch, whose threads are those that the caller has chosen."""
     made: Rows = torch.mm(torch.from_numpy(rows), torch.from_numpy(matrix)).numpy()
     return made
-
-
-def _of_length_1(rows: Rows) -> Rows:
-    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    divided: Rows = rows / np.maximum(length, TINY)[:, None]
-    return divided
