@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -24,8 +26,9 @@ def lines(script, *arguments):
 
 
 def test_every_example_is_run_here():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "sb3_minigrid.py", "gymnasium_loop.py", "own_tabular_agent.py", "submitit_seeds.py"
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
+        "sb3_minigrid.py", "gymnasium_loop.py", "own_tabular_agent.py", "submitit_seeds.py",
+        "slurm.sbatch", "bonus_in_ppo.ipynb",
     }  # fmt: skip
 
 
@@ -51,7 +54,39 @@ def test_sb3_minigrid(agent):
     room = ("--env", "MiniGrid-Empty-5x5-v0", "--steps", "3000")
     without, with_bonus = lines("sb3_minigrid.py", "--agent", agent, *room)
     assert "without a bonus" in without
-    assert "with counts" in with_bonus
+    assert "with sr-norm" in with_bonus
     for line in (without, with_bonus):
         reward = float(re.search(r"last 100 episodes (\S+),", line)[1])
         assert 0.0 < reward <= 1.0
+
+
+def printed(notebook):
+    return [
+        output.text
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "stream"
+    ]
+
+
+def solved(notebook):
+    """Of the last 20 episodes, without and with the bonus."""
+    return [int(count) for count in re.findall(r"(\d+) of the last 20", "".join(printed(notebook)))]
+
+
+def test_in_the_notebook_ppo_learns_with_the_bonus_and_not_without(monkeypatch):
+    """It is executed as it is, in a minute; `sb3_minigrid.py` has the same agent by default."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    kept = nbformat.read(EXAMPLES / "bonus_in_ppo.ipynb", as_version=4)
+    pictures = [
+        output
+        for cell in kept.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+    assert len(pictures) == 2
+    again = nbclient.NotebookClient(kept.copy(), timeout=500).execute()
+    for notebook in (kept, again):
+        alone, with_bonus = solved(notebook)
+        assert alone <= 5
+        assert with_bonus == 20

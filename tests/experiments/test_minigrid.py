@@ -31,7 +31,7 @@ def test_the_laptop_plan_is_what_was_asked_for():
         ("DoorKey-6x6", PICTURES, 3),
     ]
     (jobs,) = minigrid.jobs(plan_of(), None)
-    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * 5 * 8 + 3 * 5
+    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * 5 * 9 + 3 * 6
     hosts = {job.config.bonus for job in jobs if isinstance(job, HostJob)}
     assert hosts == {"none", "counts", "sr-norm", "rnd", "cts"}
     assert {job.agent for job in jobs} == {"ppo", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"}

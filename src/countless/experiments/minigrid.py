@@ -80,7 +80,7 @@ EXTENTS = {
     "smoke": Extent(
         ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 4_096, 600, 1, {"epsilon_steps": 200}
     ),
-    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 200_000, 100_000, 40_000, 3),
+    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 120_000, 100_000, 40_000, 3),
     "paper": Extent(TASKS, TASKS, 2_000_000, 2_000_000, 500_000, 10, {"epsilon_steps": 100_000}),
 }
 
@@ -93,11 +93,14 @@ class Row:
     host: str  # "ppo", or a deep agent's name
     bonus: str = "none"
     views: tuple[str, ...] = (SYMBOLS, PICTURES)
+    entropy: float = 0.0  # its weight in PPO's loss: Stable-Baselines3's default
 
 
 ALONE = "PPO alone"
+ENTROPY = 0.01  # what many settings of PPO have: exploring of its own
 ROWS = (
     Row(ALONE, "ppo"),
+    Row("PPO with entropy", "ppo", entropy=ENTROPY),
     Row("PPO with counts", "ppo", "counts"),
     Row("PPO with sr-norm", "ppo", "sr-norm"),
     Row("PPO with rnd", "ppo", "rnd"),
@@ -114,7 +117,8 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
     extent = EXTENTS[plan.scale]
     if row.host == "ppo":
         steps = extent.ppo_pictures if view == PICTURES else extent.ppo
-        return HostJob(env, seed, steps, HostConfig(bonus=row.bonus, view=view))
+        config = HostConfig(bonus=row.bonus, view=view, entropy=row.entropy)
+        return HostJob(env, seed, steps, config)
     from countless.runs.dqn import make_job
 
     return make_job(
@@ -327,7 +331,9 @@ def _words(extent: Extent) -> tuple[str, ...]:
         f"({extent.ppo_pictures:,} with pictures), our DQN {extent.dqn:,} (`--scale small`). The "
         "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
         "56 pixels in colour. The bonuses of PPO are standardised (`scale=standardise`) with β = "
-        f"{HostConfig().beta:g}, the same in all tasks.",
+        f"{HostConfig().beta:g}, the same in all tasks. PPO's loss has no term for the entropy, "
+        f"which is Stable-Baselines3's default; with entropy it has one of weight {ENTROPY:g}, another "
+        "way to explore.",
         "Success: the share of a run's last 100 episodes that reach the goal, mean over the seeds. "
         "Thousand steps: until 90 of 100 episodes in a row were successes, median of the seeds that "
         "got there.",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
     from stable_baselines3.common.vec_env import VecEnv
 
-BITS = 2  # the version number of what decides the bits
+BITS = 3  # the version number of what decides the bits
 LAST = 100  # episodes in the mean that progress shows
 EVERY = 0.5  # seconds between two lines of progress
 
@@ -58,7 +58,7 @@ class HostConfig:
     batch: int = whole(256, "steps per gradient", "[2, inf)")
     epochs: int = whole(4, "passes over the steps of an update", "[1, inf)")
     learning_rate: float = real(0.0003, "step size of Adam", "(0, inf)")
-    entropy: float = real(0.01, "weight of the entropy in the loss", "[0, inf)")
+    entropy: float = real(0.0, "weight of the entropy in the loss", "[0, inf)")
     gamma: float = real(0.99, "discount", "[0, 1)")
 
     def __post_init__(self) -> None:
