@@ -8,15 +8,17 @@ import torch
 
 from countless.bonuses import make_bonus
 from countless.bonuses.networks.pixelcnn import PixelCNN, RMSProp
+from countless.core.errors import BadInput
 
 
 def images(seed, count, size=8):
     return np.random.default_rng(seed).integers(0, 256, (count, size, size), dtype=np.uint8)
 
 
-def test_no_pixel_sees_itself_or_the_future():
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_no_pixel_sees_itself_or_the_future(kernel):
     torch.manual_seed(0)
-    network = PixelCNN(maps=4, blocks=2)
+    network = PixelCNN(maps=4, blocks=2, kernel=kernel)
     levels = torch.randint(0, 8, (1, 9, 9)).to(torch.float32).requires_grad_()
     order = torch.arange(81).reshape(9, 9)
     reach = set()
@@ -26,6 +28,13 @@ def test_no_pixel_sees_itself_or_the_future():
         assert not seen[order >= order[y, x]].any()
         reach |= {(y - int(i), x - int(j)) for i, j in seen.nonzero()}
     assert {(0, 1), (1, 0), (1, 1), (1, -1), (3, 3)} <= reach
+    # 7 x 7 pixels reach three back; every 3 x 3 of two blocks adds one.
+    assert max(back for back, _ in reach) == (3 if kernel == 1 else 5)
+
+
+def test_a_kernel_has_a_middle():
+    with pytest.raises(BadInput, match="kernel must be odd, not 4"):
+        make_bonus("pixelcnn", (8, 8), kernel=4)
 
 
 def test_probabilities_sum_to_one_over_all_images():

@@ -153,6 +153,20 @@ def test_diagnose(capsys, tmp_path):
     assert (tmp_path / "sr-norm-fourrooms.png").is_file()
 
 
+def test_diagnose_over_several_seeds(capsys, tmp_path):
+    told = "diagnose rnd chain-5 --view states --steps 300 --set warm_up=20 -o"
+    arguments = (*told.split(), str(tmp_path))
+    both = document(capsys, *arguments, "--seeds", "3", "4")["seeds"]
+    alone = document(capsys, *arguments, "--seed", "4")
+    assert [walk["seed"] for walk in both] == [3, 4]
+    assert both[1] == {"seed": 4, **alone["rank_correlation"]}
+    assert both[0]["walk"] != both[1]["walk"]
+    code, out, _ = call(capsys, *arguments, "--seeds", "3", "4")
+    assert code == 0
+    mean = (both[0]["walk"] + both[1]["walk"]) / 2
+    assert f"{mean:.3f}" in next(line for line in out.splitlines() if "mean" in line)
+
+
 def test_doctor_tells_what_is_here_and_how_fast_it_is(capsys, monkeypatch):
     content = document(capsys, "doctor")
     facts = content["facts"]

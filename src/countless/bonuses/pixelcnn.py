@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import BonusKind
 from countless.core.arrays import need_torch
+from countless.core.errors import BadInput, named
 from countless.core.observations import ObservationReader
 from countless.core.parameters import real, validate, whole
 
@@ -24,9 +25,12 @@ class PixelCNNParameters:
     size: int = whole(42, "side of the image in pixels", "[1, 256]")
     maps: int = whole(16, "feature maps", "[1, 1024]")
     blocks: int = whole(2, "gated residual blocks", "[0, 64]")
+    kernel: int = whole(3, "side of the blocks' convolution, an odd number", "[1, 15]")
 
     def __post_init__(self) -> None:
         validate(self)
+        if self.kernel % 2 == 0:
+            raise BadInput(f"{named('kernel')} must be odd, not {self.kernel}")
 
 
 def _make(

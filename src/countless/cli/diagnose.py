@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -19,35 +20,44 @@ from countless.experiments.diagnose import Diagnosis, diagnose, draw
 
 
 def command(arguments: argparse.Namespace) -> None:
-    diagnosis = diagnose(
-        arguments.bonus,
-        arguments.env,
-        steps=arguments.steps,
-        seed=arguments.seed,
-        view=arguments.view,
-        parameters=_parameters(arguments.bonus, arguments.set),
-        reporter=Bars(),
-    )
-    figure = draw(diagnosis, arguments.out)
+    parameters = _parameters(arguments.bonus, arguments.set)
+    walks = [
+        diagnose(
+            arguments.bonus,
+            arguments.env,
+            steps=arguments.steps,
+            seed=seed,
+            view=arguments.view,
+            parameters=parameters,
+            reporter=Bars(),
+        )
+        for seed in arguments.seeds
+    ]
+    first = walks[0]
+    figure = draw(first, arguments.out)
     if arguments.json:
         print_json({
-            "bonus": diagnosis.bonus_name,
-            "env": diagnosis.env,
-            "view": diagnosis.view,
-            "steps": diagnosis.steps,
-            "seed": diagnosis.seed,
-            "parameters": diagnosis.parameters,
-            "rank_correlation": {
-                "states": _or_none(diagnosis.over_states),
-                "walk": _or_none(diagnosis.over_walk),
-            },
-            "visits": diagnosis.visits.tolist(),
-            "bonuses": diagnosis.bonus.tolist(),
+            "bonus": first.bonus_name,
+            "env": first.env,
+            "view": first.view,
+            "steps": first.steps,
+            "seed": first.seed,
+            "parameters": first.parameters,
+            "rank_correlation": _correlations(first),
+            "visits": first.visits.tolist(),
+            "bonuses": first.bonus.tolist(),
             "figure": str(figure),
+            "seeds": [{"seed": walk.seed, **_correlations(walk)} for walk in walks],
         })  # fmt: skip
         return
-    print_table(_table(diagnosis))
+    print_table(_table(first))
+    if len(walks) > 1:
+        print_table(_seeds_table(walks))
     print_lines(str(figure))
+
+
+def _correlations(diagnosis: Diagnosis) -> dict[str, float | None]:
+    return {"states": _or_none(diagnosis.over_states), "walk": _or_none(diagnosis.over_walk)}
 
 
 def _or_none(value: float) -> float | None:
@@ -96,6 +106,17 @@ def _table(diagnosis: Diagnosis) -> Table:
         rows,
         note=f"rank correlation of bonus and rarity: {_shown(diagnosis.over_states)} over the states "
         f"at the end, {_shown(diagnosis.over_walk)} along the walk (1: orders them as counts do)",
+    )
+
+
+def _seeds_table(walks: Sequence[Diagnosis]) -> Table:
+    rows = [(str(walk.seed), _shown(walk.over_states), _shown(walk.over_walk)) for walk in walks]
+    states, steps = np.mean([(walk.over_states, walk.over_walk) for walk in walks], axis=0)
+    rows.append(("mean", _shown(states), _shown(steps)))
+    return Table(
+        "Rank correlation of bonus and rarity, seed by seed",
+        ("seed", "over the states", "along the walk"),
+        tuple(rows),
     )
 
 

@@ -260,7 +260,7 @@ def _add_diagnose(commands: _Commands) -> None:
         "diagnose",
         "a bonus against true visit counts over a random walk",
         epilog="Deep bonuses see each state as a picture.\n\n  countless diagnose cts fourrooms\n  "
-        "countless diagnose sr-norm fourrooms --set form=network --set lr=0.0005",
+        "countless diagnose sr-norm fourrooms --set form=network --seeds 0 1 2",
     )
     parser.add_argument("bonus", metavar="BONUS", help="one of `countless list bonuses`")
     parser.add_argument(
@@ -269,7 +269,15 @@ def _add_diagnose(commands: _Commands) -> None:
     parser.add_argument(
         "--steps", type=int, default=5000, metavar="N", help="of the walk (default: 5,000)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the walk (default: 0)")
+    parser.add_argument(
+        "--seeds",
+        "--seed",
+        type=int,
+        nargs="+",
+        default=[0],
+        metavar="SEED",
+        help="one walk per seed (default: 0)",
+    )
     parser.add_argument(
         "--view",
         default="auto",

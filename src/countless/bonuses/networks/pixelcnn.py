@@ -48,9 +48,9 @@ class MaskedConv2d(nn.Conv2d):
 class GatedBlock(nn.Module):
     """x + W (tanh(f) * sigmoid(g)), f and g the halves of one masked convolution."""
 
-    def __init__(self, maps: int) -> None:
+    def __init__(self, maps: int, kernel: int) -> None:
         super().__init__()
-        self.gates = MaskedConv2d(maps, 2 * maps, 3, own=True)
+        self.gates = MaskedConv2d(maps, 2 * maps, kernel, own=True)
         self.out = nn.Conv2d(maps, maps, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -62,11 +62,11 @@ class GatedBlock(nn.Module):
 class PixelCNN(nn.Module):
     """Grey levels (B, H, W) to the logits of each pixel (B, 8, H, W), given the pixels before it."""
 
-    def __init__(self, maps: int, blocks: int) -> None:
+    def __init__(self, maps: int, blocks: int, kernel: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
             MaskedConv2d(1, maps, 7, own=False),
-            *(GatedBlock(maps) for _ in range(blocks)),
+            *(GatedBlock(maps, kernel) for _ in range(blocks)),
             nn.Conv2d(maps, HIDDEN, 1),
             nn.ReLU(),
             nn.Conv2d(HIDDEN, LEVELS, 1),
@@ -124,7 +124,9 @@ class PixelCNNBonus(ObservingBonus):
         self._reader = observations
         self._device = make_device(device)
         with seeded(seed):
-            self.network = PixelCNN(parameters.maps, parameters.blocks).to(self._device)
+            self.network = PixelCNN(parameters.maps, parameters.blocks, parameters.kernel).to(
+                self._device
+            )
         self._optimiser = RMSProp(self.network, parameters.lr)
         self.updates = 0
 
