@@ -512,7 +512,9 @@ def test_names():
     assert {item.engine for item in members("beyond")} == {"tabular"}
     assert not set(GROUPS["beyond"]) & set(GROUPS["tabular"])
     assert {name for group in GROUPS.values() for name in group} == set(EXPERIMENTS)
-    deep = ["table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma"]
+    deep = [
+        "table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta"
+    ]  # fmt: skip
     assert [item.name for item in members("deep")] == deep
     with pytest.raises(BadInput, match="unknown experiment 'table9'; did you mean"):
         members("table9")

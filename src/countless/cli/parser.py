@@ -47,7 +47,8 @@ EXIT_CODES = (
 EXPERIMENTS = (
     "table1", "table2", "table5", "table6", "figure2", "maps", "theorem1", "more-mdps", "conjecture",
     "norm-exponents", "default-representation", "regret", "leaderboard", "table3", "table4",
-    "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "tabular", "beyond", "deep",
+    "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta", "tabular", "beyond",
+    "deep",
 )  # fmt: skip
 
 _KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
@@ -303,7 +304,7 @@ def _add_reproduce(commands: _Commands) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the fresh runs (default: 0)")
     deep = parser.add_argument_group(
         "deep experiments",
-        "For table3, table4, ablations, deepsea, figure2-deep, minigrid and montezuma.",
+        "For table3, table4, ablations, deepsea, figure2-deep, minigrid, montezuma and beta.",
     )
     deep.add_argument(
         "--scale",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from countless.core.errors import unknown_name
 from countless.experiments import (
     atari_table,
+    beta,
     conjecture,
     deepsea,
     default_representation,
@@ -48,6 +49,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         figure2_deep.EXPERIMENT,
         minigrid.EXPERIMENT,
         montezuma.EXPERIMENT,
+        beta.EXPERIMENT,
     )
 }
 BEYOND = ("conjecture", "norm-exponents", "default-representation", "regret", "leaderboard")
