@@ -32,7 +32,7 @@ def draw_beta(
         )
         for ax, (title, (alone, paid)) in zip(row[0], panels.items(), strict=True):
             if np.isfinite(alone).any():
-                ax.axhline(float(np.nanmean(alone)), color=GREY, linestyle="--", label="alone")
+                ax.axhline(float(np.nanmean(alone)), color=GREY, linestyle="--", label="PPO alone")
             for name, values in paid.items():
                 colour, dash = looks[name]
                 mean, _ = band(values)

@@ -33,7 +33,7 @@ class SRNormParameters:
         0.05, "lower bound of a network's norm: the bonus is at most beta / floor", "(0, inf)"
     )
     features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
-    tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 1024]")
+    tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 64]")
     planes: int = whole(
         16, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
     )
@@ -41,7 +41,8 @@ class SRNormParameters:
     lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
     target: str = choice(
         "current",
-        "the SR learns phi(s) + gamma psi(s') (paper), or phi(s') + gamma psi(s') (released code)",
+        "the SR learns phi(s) + gamma psi(s') (paper), or phi(s') + gamma psi(s') (released code); of "
+        "a network with norm 1 both have the same norm",
         ("current", "next"),
     )
     reconstruction: bool = switch(False, "network: learn phi by predicting the next observation")
@@ -72,5 +73,5 @@ KIND = BonusKind(
     "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
     SRNormParameters,
     _make,
-    bits=3,
+    bits=4,
 )

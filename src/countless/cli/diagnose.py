@@ -31,7 +31,7 @@ def command(arguments: argparse.Namespace) -> None:
             parameters=parameters,
             reporter=Bars(),
         )
-        for seed in arguments.seeds
+        for seed in arguments.seeds or [arguments.seed]
     ]
     first = walks[0]
     figure = draw(first, arguments.out)
@@ -111,13 +111,18 @@ def _table(diagnosis: Diagnosis) -> Table:
 
 def _seeds_table(walks: Sequence[Diagnosis]) -> Table:
     rows = [(str(walk.seed), _shown(walk.over_states), _shown(walk.over_walk)) for walk in walks]
-    states, steps = np.mean([(walk.over_states, walk.over_walk) for walk in walks], axis=0)
-    rows.append(("mean", _shown(states), _shown(steps)))
+    both = ([walk.over_states for walk in walks], [walk.over_walk for walk in walks])
+    rows.append(("mean of those known", _mean(both[0]), _mean(both[1])))
     return Table(
         "Rank correlation of bonus and rarity, seed by seed",
         ("seed", "over the states", "along the walk"),
         tuple(rows),
     )
+
+
+def _mean(correlations: Sequence[float]) -> str:
+    known = [value for value in correlations if not math.isnan(value)]
+    return _shown(float(np.mean(known)) if known else math.nan)
 
 
 def _shown(correlation: float) -> str:

@@ -270,14 +270,14 @@ def _add_diagnose(commands: _Commands) -> None:
     parser.add_argument(
         "--steps", type=int, default=5000, metavar="N", help="of the walk (default: 5,000)"
     )
-    parser.add_argument(
+    seeds = parser.add_mutually_exclusive_group()
+    seeds.add_argument("--seed", type=int, default=0, metavar="N", help="of the walk (default: 0)")
+    seeds.add_argument(
         "--seeds",
-        "--seed",
         type=int,
         nargs="+",
-        default=[0],
         metavar="SEED",
-        help="one walk per seed (default: 0)",
+        help="one walk per seed; states and figure are those of the first",
     )
     parser.add_argument(
         "--view",

@@ -58,7 +58,8 @@ def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
     ]
 
 
-Means = NDArray[np.float64]  # (seeds, betas), NaN for a run that is not finished
+Values = NDArray[np.float64]
+Means = Values  # (seeds, betas), NaN for a run that is not finished
 
 
 def render(plan: Plan, records: Records, folder: Path) -> Section:
@@ -110,7 +111,7 @@ def _last(records: Records, job: HostJob) -> float:
     return float(returns[-LAST:].mean()) if len(returns) else 0.0
 
 
-def _table(title: str, betas: Means, alone: Means, paid: dict[str, Means]) -> Table:
+def _table(title: str, betas: Values, alone: Means, paid: dict[str, Means]) -> Table:
     rows: list[tuple[Cell, ...]] = [(ALONE, None, *_cells(alone))]
     for bonus, values in paid.items():
         rows += [
@@ -130,7 +131,7 @@ def _cells(values: Means) -> tuple[Cell, ...]:
     return float(known.mean()), float(known.min()), float(known.max())
 
 
-def _chart(title: str, betas: Means, alone: Means, paid: dict[str, Means]) -> Chart:
+def _chart(title: str, betas: Values, alone: Means, paid: dict[str, Means]) -> Chart:
     styles = line_styles({bonus: bonus for bonus in paid})
     level = banded(ALONE, betas, np.repeat(alone[:, None], len(betas), axis=1), (GREY, "--"))
     lines: tuple[Series, ...] = tuple(

@@ -97,7 +97,7 @@ class Row:
 
 
 ALONE = "PPO alone"
-ENTROPY = 0.01  # what many settings of PPO have: exploring of its own
+ENTROPY = 0.01  # the weight that many settings of PPO have: PPO's own way to explore
 ROWS = (
     Row(ALONE, "ppo"),
     Row("PPO with entropy", "ppo", entropy=ENTROPY),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from countless.bonuses.registry import bonus_kind
 from countless.core.errors import BadInput, install_hint
 from countless.core.parameters import check_count, choice, real, validate, whole, word
 from countless.core.progress import Task
@@ -103,7 +104,13 @@ class HostJob:
             "frames": self.frames,
             "threads": self.threads,
             "config": self.config.describe(),
+            **self._bonus_bits(),
         }
+
+    def _bonus_bits(self) -> dict[str, int]:
+        """The version of the bonus, where it is not the first."""
+        bits = 1 if self.config.bonus == "none" else bonus_kind(self.config.bonus).bits
+        return {} if bits == 1 else {"bonus_bits": bits}
 
     def budget(self) -> dict[str, Any]:
         return {"frames": self.frames}

@@ -223,6 +223,10 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
         ({"normalise": False, "q_reads": "raw"}, "q_reads changes nothing"),
         ({"normalise": False, "norm_gradient": False}, "norm_gradient changes nothing"),
+        (
+            {"q_reads": "raw", "reconstruction": False, "norm_gradient": False},
+            "norm_gradient changes nothing: no loss",
+        ),
         ({"q_hidden": -1}, "q_hidden must lie in"),
     ],
 )

@@ -187,5 +187,9 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
     for name in ("norm_gradient", "q_reads"):
         if name in given and not settings.get("normalise", True):
             raise BadInput(f"{named(name)} changes nothing: this {agent} does not normalise")
+    if "norm_gradient" in given and settings.get("q_reads") == "raw" and "reconstruction" in off:
+        raise BadInput(
+            f"{named('norm_gradient')} changes nothing: no loss reads normalised features"
+        )
     if "norm" in given and "sr" in off and not settings.get("normalise", True):
         raise BadInput(f"{named('norm')} changes nothing: {agent} has no SR and does not normalise")

@@ -39,9 +39,10 @@ def positive_part(phi, tiny, index, value, count):
 
 @njit(nogil=True, cache=True)
 def hash_sides(sides, bits, index):
-    """The row of each table: `sides` (B, tables * planes) are positive on one side of a plane.
+    """For each observation and table, the row that the signs of `sides` (B, tables * planes) pick.
 
-    A table has 2^bits rows; those of table t begin at t 2^bits. `index` is (B, tables).
+    A table has 2^bits rows; those of table t begin at t 2^bits. Where there are more planes than bits,
+    the signs are hashed, and a few observations share a row by chance. `index` is (B, tables).
     """
     tables = index.shape[1]
     planes = sides.shape[1] // tables
@@ -50,11 +51,12 @@ def hash_sides(sides, bits, index):
             key = U64(0)
             for k in range(t * planes, (t + 1) * planes):
                 key = (key << U64(1)) | U64(sides[i, k] > F32(0.0))
-            key += GOLDEN * U64(t + 1)
-            key = (key ^ (key >> U64(30))) * FIRST
-            key = (key ^ (key >> U64(27))) * SECOND
-            key ^= key >> U64(31)
-            index[i, t] = (t << bits) + np.int64(key >> U64(64 - bits))
+            if planes > bits:
+                key += GOLDEN * U64(t + 1)
+                key = (key ^ (key >> U64(30))) * FIRST
+                key = (key ^ (key >> U64(27))) * SECOND
+                key = (key ^ (key >> U64(31))) >> U64(64 - bits)
+            index[i, t] = (t << bits) + np.int64(key)
 
 
 @njit(nogil=True, cache=True)

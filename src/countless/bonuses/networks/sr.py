@@ -24,7 +24,6 @@ from countless.core.errors import BadInput
 from countless.core.observations import ObservationReader
 
 TINY = 1e-8
-SLOWEST = 1e-3  # rate of the running mean of phi
 
 
 class NetworkSRNorm(ObservingBonus):
@@ -163,7 +162,7 @@ class NetworkSRNorm(ObservingBonus):
             reconstruction = (
                 (self.decoder(made) - self._input.shown(inputs[len(dones) :])) ** 2
             ).mean()
-        self.head.move_centre(phi, max(1.0 / (self.updates + 1), SLOWEST))
+        self.head.move_centre(phi, 1.0 / (self.updates + 1))
         if shared:
             codes = self.head.code(both)
             code, code_after = codes.rows(0, len(dones)), codes.rows(len(dones), len(both))

@@ -38,17 +38,17 @@ class SuccessorHead:
     With `tables`, the direction of phi from its running mean picks one row in each of them, by the
     sides of random planes on which it lies (Charikar 2002): observations that are close share most
     of their rows, those that differ share few, however much background they have in common. Without,
-    x is phi itself, of length 1.
+    x is the positive part of phi, of length 1.
 
     With `sums`, only the sum over the entries of psi is learned, as one number per row. It obeys the
-    same equation, summed, and is the 1-norm of psi as long as no entry is negative.
+    same equation, summed, and is the 1-norm of psi as long as no entry of phi or psi is negative.
 
     Parameters
     ----------
     features
         The length of phi.
     planes
-        Random directions (features, tables * planes of each), or None for no tables.
+        Random directions, (features, tables x planes of each table), or None for no tables.
     tables
         How many tables there are.
     sums
