@@ -35,7 +35,7 @@ class SRNormParameters:
     features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
     tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 64]")
     planes: int = whole(
-        24, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
+        12, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
     )
     target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
     lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
