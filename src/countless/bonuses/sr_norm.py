@@ -35,7 +35,13 @@ class SRNormParameters:
     features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
     tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 64]")
     planes: int = whole(
-        12, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
+        16, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
+    )
+    recency: float = real(
+        0.001,
+        "the least rate of the running mean of phi, about which the planes lie: what was seen long ago "
+        "slowly becomes new again; 0: never",
+        "[0, 1]",
     )
     target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
     lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
@@ -73,5 +79,5 @@ KIND = BonusKind(
     "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
     SRNormParameters,
     _make,
-    bits=4,
+    bits=3,
 )

@@ -41,8 +41,8 @@ def positive_part(phi, tiny, index, value, count):
 def hash_sides(sides, bits, index):
     """For each observation and table, the row that the signs of `sides` (B, tables * planes) pick.
 
-    A table has 2^bits rows; those of table t begin at t 2^bits. Where there are more planes than bits,
-    the signs are hashed, and a few observations share a row by chance. `index` is (B, tables).
+    A table has 2^bits rows; those of table t begin at t 2^bits. The signs are hashed, so that a few
+    observations share a row by chance. `index` is (B, tables).
     """
     tables = index.shape[1]
     planes = sides.shape[1] // tables
@@ -51,12 +51,11 @@ def hash_sides(sides, bits, index):
             key = U64(0)
             for k in range(t * planes, (t + 1) * planes):
                 key = (key << U64(1)) | U64(sides[i, k] > F32(0.0))
-            if planes > bits:
-                key += GOLDEN * U64(t + 1)
-                key = (key ^ (key >> U64(30))) * FIRST
-                key = (key ^ (key >> U64(27))) * SECOND
-                key = (key ^ (key >> U64(31))) >> U64(64 - bits)
-            index[i, t] = (t << bits) + np.int64(key)
+            key += GOLDEN * U64(t + 1)
+            key = (key ^ (key >> U64(30))) * FIRST
+            key = (key ^ (key >> U64(27))) * SECOND
+            key ^= key >> U64(31)
+            index[i, t] = (t << bits) + np.int64(key >> U64(64 - bits))
 
 
 @njit(nogil=True, cache=True)

@@ -162,7 +162,7 @@ class NetworkSRNorm(ObservingBonus):
             reconstruction = (
                 (self.decoder(made) - self._input.shown(inputs[len(dones) :])) ** 2
             ).mean()
-        self.head.move_centre(phi, 1.0 / (self.updates + 1))
+        self.head.move_centre(phi, max(1.0 / (self.updates + 1), self.parameters.recency))
         if shared:
             codes = self.head.code(both)
             code, code_after = codes.rows(0, len(dones)), codes.rows(len(dones), len(both))

@@ -14,7 +14,7 @@ from countless.bonuses.kernels.sr_head import add_outer, hash_sides, multiply, p
 from countless.bonuses.protocol import State
 
 TINY = np.float32(1e-8)
-# The most rows of a table, as a power of two: more where a row is one number.
+# Rows of a table, as a power of two: more where a row is one number.
 BITS, BITS_OF_SUMS = 12, 16
 Rows = NDArray[np.float32]
 
@@ -58,10 +58,8 @@ class SuccessorHead:
     def __init__(self, features: int, planes: Rows | None, tables: int, sums: bool) -> None:
         self.planes, self.tables, self.sums = planes, tables, sums
         self.centre = np.zeros(features, np.float32)
-        self._bits, inputs = 0, features
-        if planes is not None:
-            self._bits = min(planes.shape[1] // tables, BITS_OF_SUMS if sums else BITS)
-            inputs = tables << self._bits
+        self._bits = BITS_OF_SUMS if sums else BITS
+        inputs = features if planes is None else tables << self._bits
         self.weights = np.zeros((inputs, 1 if sums else features), np.float32)
 
     def copy(self) -> SuccessorHead:
