@@ -16,11 +16,11 @@ def plan_of(scale="laptop", games=beta.EXPERIMENT.games, seeds=(0, 1)):
 
 def test_the_plan_has_each_beta_once_and_ppo_alone():
     (jobs,) = beta.jobs(plan_of(), None)
-    assert len({job_id(job) for job in jobs}) == len(jobs) == 2 * 3 * (1 + 2 * 5)
-    assert {job.config.beta for job in jobs if job.config.bonus == "counts"} == {
+    assert len({job_id(job) for job in jobs}) == len(jobs) == 2 * 3 * (1 + 5)
+    assert {job.config.beta for job in jobs if job.config.bonus == "sr-norm"} == {
         0.03, 0.1, 0.3, 1.0, 3.0
     }  # fmt: skip
-    assert {job.config.bonus for job in jobs} == {"none", "sr-norm", "counts"}
+    assert {job.config.bonus for job in jobs} == {"none", "sr-norm"}
 
 
 @pytest.fixture
@@ -33,11 +33,11 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     shown = run(beta.EXPERIMENT, plan, tmp_path, LocalEngine()).section
     (table,) = shown.tables
     assert [row[:2] for row in table.rows] == [
-        (beta.ALONE, None), ("with sr-norm", 3.0), ("with counts", 3.0)
+        (beta.ALONE, None), ("with sr-norm", 3.0)
     ]  # fmt: skip
     records = Records(Store(tmp_path))
     returns = [
-        records[beta.cell_job(beta.DENSE, "counts", 3.0, seed, plan)].records["return"].to_numpy()
+        records[beta.cell_job(beta.DENSE, "sr-norm", 3.0, seed, plan)].records["return"].to_numpy()
         for seed in plan.seeds
     ]
     assert table.rows[-1][2] == pytest.approx(np.mean([runs[-100:].mean() for runs in returns]))
@@ -46,7 +46,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert figure.stem.with_suffix(".png").stat().st_size > 5_000
     ((chart,),) = (panel.charts for panel in shown.panels)
     assert [series.label for series in chart.series] == [
-        beta.ALONE, "with sr-norm", "with counts"
+        beta.ALONE, "with sr-norm"
     ]  # fmt: skip
 
 
@@ -55,6 +55,6 @@ def test_what_is_missing_is_said(tiny, tmp_path):
     (jobs,) = beta.jobs(plan, None)
     LocalEngine().run(jobs[:1], Store(tmp_path))
     shown = beta.render(plan, Records(Store(tmp_path)), tmp_path)
-    assert shown.words[0].startswith("1 of 3 runs are finished")
+    assert shown.words[0].startswith("1 of 2 runs are finished")
     assert shown.tables[0].rows[0][2] > 0
     assert shown.tables[0].rows[1][2] is None

@@ -48,10 +48,14 @@ def kept(returns, steps=10):
 
 def test_success_is_of_the_last_hundred_episodes():
     lost, found = [0.0] * 120, [0.4] * 95 + [0.0] * 5
-    assert minigrid.outcome(kept(lost)) == minigrid.Outcome(0.0, None)
+    assert minigrid.outcome(kept(lost)) == minigrid.Outcome(0.0, None, 0.0)
     # 90 of 100 in a row are there with the 90th success: episode 210, of ten steps each.
-    assert minigrid.outcome(kept(lost + found)) == minigrid.Outcome(0.95, 2_100)
-    assert minigrid.outcome(kept([])) == minigrid.Outcome(0.0, None)
+    ended = minigrid.outcome(kept(lost + found))
+    assert (ended.success, ended.steps) == (0.95, 2_100)
+    # Looked at every 11 episodes: 12 of them won at the 12th look, 95 of the last 100 at the 20th.
+    shares = [min(max(0, 11 * k - 120), 95) for k in range(1, 21)]
+    assert ended.area == pytest.approx(np.mean(shares) / 100)
+    assert minigrid.outcome(kept([])) == minigrid.Outcome(0.0, None, 0.0)
 
 
 @pytest.fixture
@@ -69,8 +73,8 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert [row[0] for row in pictures.rows][:2] == [ALONE, "PPO with counts"]
     published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
     assert published["published: A2C with SI2E"] == 97.0
-    assert 0.0 <= overall.rows[1][3] <= 1.0  # of PPO with counts against PPO alone
-    assert overall.rows[2][3] is None  # our DQN has no such rival
+    assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
+    assert overall.rows[2][5] is None  # our DQN has no such rival
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
     *_, success = shown.section.panels
     assert success.charts[0].title == "All tasks as symbols"

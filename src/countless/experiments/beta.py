@@ -20,7 +20,7 @@ from countless.runs.job import Job
 SPARSE = env_of("KeyCorridorS3R1")  # PPO alone does not find its reward in so many steps
 EASY = env_of("Empty-8x8")  # it finds this one
 DENSE = "CartPole-v1"  # every step is paid
-BONUSES = ("sr-norm", "counts")
+BONUSES = ("sr-norm",)
 DEFAULT = HostConfig().beta
 ALONE = "PPO alone"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countless.analysis.charts import Intervals, Mark, Panels, curve_chart, profile_chart
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
@@ -29,6 +28,7 @@ from countless.runs.solved import Solved, first
 from countless.runs.store import StoredJob
 
 SYMBOLS, PICTURES = "symbols", "pictures"
+LOOKS = 20  # during a run, at equal distances
 STABLE = Solved(least=1e-9, share=0.9, window=LAST, overall=0.0)  # any return above 0 is a success
 
 
@@ -161,15 +161,23 @@ class Outcome:
 
     success: float  # share of the last 100 episodes
     steps: int | None  # until 90 of 100 episodes in a row were successes
+    area: float  # the same share, looked at `LOOKS` times during the run, on average
 
 
 def outcome(job: StoredJob) -> Outcome:
     """From the episodes of one seed; a run without an episode has had no success."""
     assert job.records is not None
-    returns = job.records["return"].to_numpy()
+    returns, frames = (job.records[name].to_numpy() for name in ("return", "frames"))
     at = first(STABLE.stable(returns))
-    steps = None if at is None else int(job.records["frames"].to_numpy()[at - 1])
-    return Outcome(float((returns[-LAST:] > 0.0).mean()) if len(returns) else 0.0, steps)
+    steps = None if at is None else int(frames[at - 1])
+    whole = frames[-1] if len(frames) else 0
+    looks = [_share(returns[frames <= whole * k / LOOKS]) for k in range(1, LOOKS + 1)]
+    return Outcome(looks[-1], steps, float(np.mean(looks)))
+
+
+def _share(returns: Returns) -> float:
+    """Successes among the last 100 episodes."""
+    return float((returns[-LAST:] > 0.0).mean()) if len(returns) else 0.0
 
 
 Found = dict[tuple[str, str, str], list[StoredJob]]
@@ -191,15 +199,18 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         if view in row.views
     }
     tables = [_cell_table(env, view, found) for env, view, _ in cells(plan)]
-    scores = {
-        row.label: [
-            np.array([outcome(job).success for job in found[row.label, env, SYMBOLS]])
-            for env in plan.games
-        ]
+    ends = {
+        row.label: [[outcome(job) for job in found[row.label, env, SYMBOLS]] for env in plan.games]
         for row in ROWS
-        if SYMBOLS in row.views
+        if SYMBOLS in row.views and all(found[row.label, env, SYMBOLS] for env in plan.games)
     }
-    whole = {label: tasks for label, tasks in scores.items() if all(map(len, tasks))}
+    whole, areas = (
+        {
+            label: [np.array([getattr(one, name) for one in seeds]) for seeds in tasks]
+            for label, tasks in ends.items()
+        }
+        for name in ("success", "area")
+    )
     panels = {
         f"{task_of(env)}, {view}": {
             row.label: (row.label, curve)
@@ -247,7 +258,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     ended = sum(map(len, found.values()))
     planned = sum(seeds_of[env, view] for _, env, view in found)
     return Section(
-        (*tables, *([_overall(whole, plan)] if whole else [])),
+        (*tables, *([_overall(whole, areas, plan)] if whole else [])),
         tuple(figures),
         (*unfinished(ended, planned), *_words(extent)),
         " ".join(map(str, plan.seeds)),
@@ -305,20 +316,34 @@ def _cell_table(env: str, view: str, found: Found) -> Table:
     return Table(f"{task_of(env)}, seen as {view}", columns, tuple(rows), formats=formats)
 
 
-def _overall(scores: Mapping[str, list[NDArray[np.float64]]], plan: Plan) -> Table:
+def _overall(
+    scores: Mapping[str, list[Returns]], areas: Mapping[str, list[Returns]], plan: Plan
+) -> Table:
     """The interquartile mean over all tasks and seeds, and how often an agent beats PPO alone."""
     rows: list[tuple[Cell, ...]] = []
     for label, tasks in scores.items():
         value, interval = pooled_iqm(tasks)
+        over_run, its_interval = pooled_iqm(areas[label])
         better: tuple[Cell, Cell] = (None, None)
         if label != ALONE and label.startswith("PPO") and ALONE in scores:
-            chance, bounds = probability_of_improvement(tasks, scores[ALONE])
+            chance, bounds = probability_of_improvement(areas[label], areas[ALONE])
             better = chance, _interval(bounds)
-        rows.append((label, value, _interval(interval), *better))
-    columns = ("agent", "IQM", "95% interval", "P(better than alone)", "interval of P")
-    formats = {"IQM": ".2f", "P(better than alone)": ".2f"}
+        rows.append((label, value, _interval(interval), over_run, _interval(its_interval), *better))
+    columns = (
+        "agent", "IQM at the end", "95% interval", "IQM over the run", "its interval",
+        "P(better than alone)", "interval of P",
+    )  # fmt: skip
+    formats = dict.fromkeys(("IQM at the end", "IQM over the run", "P(better than alone)"), ".2f")
     names = ", ".join(map(task_of, plan.games))
-    return Table(f"All tasks as symbols ({names}): success", columns, tuple(rows), formats=formats)
+    return Table(
+        f"All tasks as symbols ({names}): success",
+        columns,
+        tuple(rows),
+        note="At the end: the share of the last 100 episodes that reach the goal. Over the run: the "
+        f"mean of that share at {LOOKS} equal distances, which is larger the sooner a task is learned; "
+        "P is how often a run of the agent has a larger one than a run of PPO alone.",
+        formats=formats,
+    )
 
 
 def _interval(bounds: tuple[float, float]) -> str | None:
