@@ -167,6 +167,11 @@ def test_diagnose_over_several_seeds(capsys, tmp_path):
     assert f"{mean:.3f}" in next(line for line in out.splitlines() if "mean" in line)
 
 
+def test_an_infinite_parameter_is_a_word_in_json(capsys, tmp_path):
+    told = "diagnose pixelcnn chain-3 --steps 10 --set most=inf --set size=4 --set maps=2 -o"
+    assert document(capsys, *told.split(), str(tmp_path))["parameters"]["most"] == "inf"
+
+
 def test_doctor_tells_what_is_here_and_how_fast_it_is(capsys, monkeypatch):
     content = document(capsys, "doctor")
     facts = content["facts"]

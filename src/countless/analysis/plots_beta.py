@@ -34,14 +34,14 @@ def draw_beta(
             if np.isfinite(alone).any():
                 ax.axhline(float(np.nanmean(alone)), color=GREY, linestyle="--", label="PPO alone")
             for name, values in paid.items():
-                colour, dash = looks[name]
+                colour, _ = looks[name]
                 mean, _ = band(values)
                 low, high = spread(values)
-                ax.plot(betas, mean, color=colour, linestyle=dash, marker="o", markersize=3.5,
+                ax.plot(betas, mean, color=colour, marker="o", markersize=3.5,
                         label=f"with {name}")  # fmt: skip
                 ax.fill_between(betas, low, high, color=colour, alpha=0.15, linewidth=0)
             ax.set(title=title, xlabel="β", xscale="log")
-            ax.set_ylim(bottom=0)
+            ax.set_ylim(0, 1.1 * ax.dataLim.y1)
             ax.set_xticks(betas, [short(float(beta)) for beta in betas])
             ax.minorticks_off()
         row[0][0].set_ylabel("reward of the task")

@@ -42,7 +42,10 @@ def command(arguments: argparse.Namespace) -> None:
             "view": first.view,
             "steps": first.steps,
             "seed": first.seed,
-            "parameters": first.parameters,
+            "parameters": {
+                name: "inf" if value == math.inf else value
+                for name, value in first.parameters.items()
+            },
             "rank_correlation": _correlations(first),
             "visits": first.visits.tolist(),
             "bonuses": first.bonus.tolist(),
