@@ -105,7 +105,7 @@ def test_a_bonus_has_a_version_of_its_own():
         sees: deep_job(agent="dqn-mmc", bonus="sr-norm", bonus_sees=sees)
         for sees in ("vector", "number")
     }
-    assert jobs["vector"].identity()["bonus_bits"] == 2
+    assert jobs["vector"].identity()["bonus_bits"] == 3
     assert "bonus_bits" not in jobs["number"].identity()
     assert "bonus_bits" not in deep_job().identity()
     assert "bonus_bits" not in deep_job(agent="dqn-counts").identity()

@@ -276,7 +276,7 @@ def _add_diagnose(commands: _Commands) -> None:
         "--seeds",
         type=int,
         nargs="+",
-        metavar="SEED",
+        metavar="N",
         help="one walk per seed; states and figure are those of the first",
     )
     parser.add_argument(
