@@ -1,7 +1,7 @@
 """Speed of the deep agents, each figure a ratio within one run.
 
 python benchmarks/deep.py            all of it, one thread, about five minutes
-python benchmarks/deep.py update     the paper's update as a share of a 4096^3 sgemm
+python benchmarks/deep.py update     an update as a share of a 4096^3 sgemm
 python benchmarks/deep.py peers      dqn and dqn-mmc-sr against Stable-Baselines3's DQN
 python benchmarks/deep.py small      the same with two dense layers, in CartPole and DeepSea
 python benchmarks/deep.py replay     bytes per transition, time to sample
@@ -54,8 +54,14 @@ def update() -> None:
         32, np.random.default_rng(0)
     )
     spec = Spec((84, 84), 18, pixels=True)
-    for variant in ("paper", "authors"):
-        learner = Learner(spec, make_config("dqn-mmc-sr", variant=variant), Device(), 0)
+    configs = {
+        "paper": make_config("dqn-mmc-sr"),
+        "authors": make_config("dqn-mmc-sr", variant="authors"),
+        "Nature-size": make_config("dqn-mmc-sr", parameters={"network": "nature"}),
+        "Nature-size, dqn": make_config("dqn", parameters={"network": "nature"}),
+    }
+    for name, config in configs.items():
+        learner = Learner(spec, config, Device(), 0)
         with FlopCounterMode(display=False) as counter:
             learner.losses(batch).total.backward()
         flops = counter.get_total_flops()
@@ -67,7 +73,7 @@ def update() -> None:
             ours.append(best_time(lambda learner=learner: learner.update(batch), 1))
         rate, peak = flops / min(ours), 2 * 4096**3 / min(limit)
         print(
-            f"update, {variant}: {1e3 * min(ours):.0f} ms, {flops / 1e9:.1f} GFLOP, "
+            f"update, {name}: {1e3 * min(ours):.0f} ms, {flops / 1e9:.1f} GFLOP, "
             f"{rate / 1e9:.0f} GFLOP/s = {rate / peak:.0%} of sgemm's {peak / 1e9:.0f}"
         )
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from countless.bonuses import Transitions, make_bonus
 from countless.bonuses.networks.sr_head import SuccessorHead
+from countless.bonuses.sr_norm import IMAGES, SRNormParameters
 from countless.core.errors import BadInput
 
 
@@ -275,6 +276,31 @@ def test_the_network_form_has_a_larger_norm_where_it_has_been():
     for _ in range(30):
         bonus.update(Transitions(seen, np.roll(seen, 1, axis=0)))
     assert 1.5 * bonus.compute(seen).mean() < bonus.compute(unseen).mean()
+
+
+def test_images_that_differ_in_what_does_not_matter_are_told_by_the_place():
+    """Something moves at the bottom wherever the player is: no two pictures are the same."""
+    rng = np.random.default_rng(0)
+
+    def shown(places):
+        images = blocks([(14 * (place // 6), 14 * (place % 6)) for place in places])
+        for image in images:
+            x = rng.integers(70)
+            image[70:, x : x + 14] = 200
+        return images
+
+    bonus = make_bonus("sr-norm", (84, 84))
+    for _ in range(400):
+        often = rng.random() < 0.95
+        bonus.observe(shown([rng.integers(3) if often else rng.integers(3, 30)]), starts=[False])
+    common, rare = (bonus.compute(shown(rng.integers(*span, 40))) for span in ((0, 3), (3, 30)))
+    assert rare.mean() > 1.6 * common.mean()
+
+
+def test_images_have_defaults_of_their_own_below_what_is_given():
+    assert make_bonus("sr-norm", (84, 84)).parameters.tables == IMAGES["tables"]
+    assert make_bonus("sr-norm", (84, 84), tables=3).parameters.tables == 3
+    assert make_bonus("sr-norm", (84,)).parameters.tables == SRNormParameters().tables
 
 
 def test_reconstruction_learns_to_predict():

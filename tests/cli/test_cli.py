@@ -15,11 +15,11 @@ import pytest
 from rich.cells import cell_len
 
 import countless
-from countless.agents.tabular.simulate import thread_count
 from countless.cli.main import main
 from countless.cli.output import print_table
 from countless.cli.parser import parse
 from countless.cli.status import job_table
+from countless.core.cores import usable_cores
 from countless.core.errors import install_hint
 from countless.envs.catalog import OTHER_FORMS
 from countless.experiments.catalogue import EXPERIMENTS, GROUPS
@@ -182,7 +182,7 @@ def test_doctor_tells_what_is_here_and_how_fast_it_is(capsys, monkeypatch):
     )
     assert facts["python"] == platform.python_version()
     assert facts["countless"] == countless.__version__
-    assert facts["cores"] == thread_count()
+    assert facts["cores"] == usable_cores()
     assert re.fullmatch(r"\d+ GB free", facts["memory"])
     low, high = map(int, re.match(r"about (\d+) to (\d+) s", facts["the published sweep"]).groups())
     assert low == pytest.approx(4.5e9 / content["steps_per_second"], abs=1)

@@ -103,10 +103,12 @@ def test_a_bonus_has_a_version_of_its_own():
     """Of what it computes from vectors and images: numbered states are a table."""
     jobs = {
         sees: deep_job(agent="dqn-mmc", bonus="sr-norm", bonus_sees=sees)
-        for sees in ("vector", "number")
+        for sees in ("vector", "number", "frames")
     }
     assert jobs["vector"].identity()["bonus_bits"] == 3
     assert "bonus_bits" not in jobs["number"].identity()
+    assert jobs["frames"].identity()["bonus_images"]["tables"] == 64
+    assert "bonus_images" not in jobs["vector"].identity()
     assert "bonus_bits" not in deep_job().identity()
     assert "bonus_bits" not in deep_job(agent="dqn-counts").identity()
 

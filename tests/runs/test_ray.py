@@ -75,7 +75,7 @@ def test_one_hash_whatever_executes_and_whatever_dies(cluster, monkeypatch, capf
     jobs = [*tabular_jobs(), *deep_jobs()]
     hashes = []
     for cores in (1, 2):
-        monkeypatch.setattr(local_engine.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(local_engine, "usable_cores", lambda cores=cores: cores)
         store = Store(tmp_path / f"local-{cores}", "a test")
         LocalEngine(threads=cores).run(jobs, store)
         hashes.append(fingerprint(jobs, store))

@@ -37,7 +37,7 @@ def jobs(frames=60, **more):
 
 @pytest.fixture
 def two_cores(monkeypatch):
-    monkeypatch.setattr(engine.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(engine, "usable_cores", lambda: 2)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ a `BonusKind`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -31,7 +31,8 @@ class BonusKind:
     """A bonus in the registry: its parameters (a frozen dataclass) and how one is made.
 
     `make(observations, parameters, seed=..., device=..., **more)` gets an `ObservationReader`. `bits`
-    is the version of what decides the bonus of vectors and images to the bit; a table's is 1.
+    is the version of what decides the bonus of vectors and images to the bit; a table's is 1. `images`
+    has the defaults of parameters for images, where they are others than the dataclass has.
     """
 
     name: str
@@ -41,6 +42,12 @@ class BonusKind:
     observations: tuple[str, ...] = KINDS
     needs_torch: bool = False
     bits: int = 1
+    images: Mapping[str, Any] = field(default_factory=dict)
+
+    def version(self, *, images: bool) -> dict[str, Any]:
+        """What it adds to the identity of a job: `bits`, where it is not the first, and `images`."""
+        bits = {} if self.bits == 1 else {"bonus_bits": self.bits}
+        return bits | ({"bonus_images": dict(self.images)} if images and self.images else {})
 
 
 # Modules are imported when their bonus is asked for: torch is slow, and may not be there.
@@ -85,13 +92,15 @@ def bonus_kind(name: str) -> BonusKind:
     return kind
 
 
-def make_parameters(kind: BonusKind, given: dict[str, Any]) -> Any:
-    """The parameters of a bonus with `given` in place of defaults, checked."""
+def make_parameters(kind: BonusKind, given: Mapping[str, Any], *, images: bool = False) -> Any:
+    """The parameters of a bonus with `given` in place of its defaults, those for images or others;
+    checked."""
     known = [item.name for item in fields(kind.parameters)]
     for key in given:
         if key not in known:
             raise unknown_parameter(kind.name, key, known)
-    return kind.parameters(**given)
+    defaults = kind.images if images else {}
+    return kind.parameters(**{**defaults, **given})
 
 
 def make_bonus(
@@ -164,9 +173,8 @@ def make_bonus(
     scaling = Scaling(scale=scale, beta=beta, decay=decay, episodic=episodic)
     if scale != "none" and "beta" in {item.name for item in fields(kind.parameters)}:
         parameters["beta"] = 1.0
-    bonus = kind.make(
-        reader, make_parameters(kind, parameters), seed=check_seed(seed), device=device, **more
-    )
+    made = make_parameters(kind, parameters, images=reader.kind == "image")
+    bonus = kind.make(reader, made, seed=check_seed(seed), device=device, **more)
     return bonus if scaling == Scaling() else ScaledBonus(bonus, scaling)
 
 

@@ -13,6 +13,8 @@ from countless.core.observations import ObservationReader
 from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "sr-norm"
+# Two pictures of one place are seldom the same: coarser rows, and more of them to average over.
+IMAGES = {"tables": 64, "planes": 12, "floor": 0.01}
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,18 @@ class SRNormParameters:
     gamma: float = real(0.99, "discount of the SR", "[0, 1)")
     eta: float = real(0.01, "step size of the SR", "(0, 1]")
     floor: float = real(
-        0.05, "lower bound of a network's norm: the bonus is at most beta / floor", "(0, inf)"
+        0.05,
+        "lower bound of a network's norm (images: 0.01): the bonus is at most beta / floor",
+        "(0, inf)",
     )
     features: int = whole(256, "length of phi, the agent's or its own", "[1, 65536]")
-    tables: int = whole(8, "hash tables between phi and psi; 0: psi is linear in phi", "[0, 64]")
+    tables: int = whole(
+        8, "hash tables between phi and psi (images: 64); 0: psi is linear in phi", "[0, 256]"
+    )
     planes: int = whole(
-        16, "random planes that pick a row of a table: the more, the finer the rows", "[1, 62]"
+        16,
+        "random planes that pick a row of a table (images: 12): the more, the finer the rows",
+        "[1, 62]",
     )
     recency: float = real(
         0.001,
@@ -80,4 +88,5 @@ KIND = BonusKind(
     SRNormParameters,
     _make,
     bits=3,
+    images=IMAGES,
 )

@@ -9,9 +9,10 @@ import time
 from countless.agents.catalogue import make_agent
 from countless.agents.dqn.agents import require_deep
 from countless.agents.dqn.config import DQNConfig
-from countless.agents.tabular.simulate import compile_kernels, simulate, thread_count
+from countless.agents.tabular.simulate import compile_kernels, simulate
 from countless.analysis.tables import Table
 from countless.cli.output import print_json, print_table
+from countless.core.cores import usable_cores
 from countless.core.errors import BadInput
 from countless.core.memory import available_memory
 from countless.core.provenance import versions
@@ -26,7 +27,7 @@ def command(arguments: argparse.Namespace) -> None:
     sweep_steps = sum(len(sweep.job(0).settings) for sweep in SWEEPS) * SWEEP_RUNS * 5000
     facts = {
         **versions(),
-        "cores": thread_count(),
+        "cores": usable_cores(),
         "memory": _memory(),
         "kernel ready after": f"{compile_seconds:.1f} s (compiled once, then read from a cache)",
         "sarsa-sr in riverswim": f"{speed / 1e6:.0f} million steps/s",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from countless.agents.dqn.agents import require_deep
 from countless.analysis.tables import counted
 from countless.cli.output import print_json, print_lines
 from countless.core.bars import Bars
+from countless.core.cores import usable_cores
 from countless.core.errors import BadInput, install_hint
 
 
@@ -26,7 +26,7 @@ def command(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.run)
     if arguments.steps < 1 or not 0.0 <= arguments.epsilon <= 1.0:
         raise BadInput("--steps must be at least 1 and --epsilon lie in [0, 1]")
-    tune_process(os.cpu_count() or 1)
+    tune_process(usable_cores())
     job, trainer = open_run(folder)
     kinds: dict[str, type[Video | WatchPage]] = {".mp4": Video, ".html": WatchPage}
     out = arguments.out

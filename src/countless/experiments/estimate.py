@@ -6,7 +6,6 @@ computed from its floating-point operations and two stated assumptions.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +13,7 @@ from typing import Any
 
 from countless.agents.tabular.agent import kernel_case
 from countless.analysis.tables import Cell, Table, counted
+from countless.core.cores import usable_cores
 from countless.core.errors import CountlessError
 from countless.core.progress import Reporter
 from countless.core.provenance import machine
@@ -83,7 +83,7 @@ class Estimate:
 
     def words(self) -> str:
         """The totals, and what they are computed from."""
-        cores = os.cpu_count() or 1
+        cores = usable_cores()
         jobs = sum(line.jobs for line in self.lines)
         parts = [
             f"{counted(jobs, 'job')} to run, {self.finished:,} finished already.",
@@ -122,7 +122,7 @@ class Estimate:
             "lines": [asdict(line) for line in self.lines],
             "computed_from": {
                 "machine": machine(),
-                "cores": os.cpu_count(),
+                "cores": usable_cores(),
                 "assumed_gpu_flops": ASSUMED_FLOPS,
                 "assumed_gpu_overhead_seconds_per_step": ASSUMED_OVERHEAD,
             },

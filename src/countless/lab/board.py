@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from countless.agents.catalogue import describe
 from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.simulate import thread_count
+from countless.core.cores import usable_cores
 from countless.core.seeding import digest
 from countless.lab.pictures import Picture
 from countless.lab.settings import Request, Setting
@@ -34,7 +34,7 @@ class Board:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or thread_count()
+        self._threads = threads or usable_cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="countless-lab")
         self._pictures: OrderedDict[str, Picture] = OrderedDict()
         self._latest: OrderedDict[str, int] = OrderedDict()

@@ -109,16 +109,15 @@ class DqnJob:
             "precision": self.device.precision,
             "compile": self.device.compile,
             "config": self.config.identity(),
-            **self._bonus_bits(),
+            **self._bonus_version(),
         }
 
-    def _bonus_bits(self) -> dict[str, int]:
-        """The version of a bonus of the registry, where it is not the first."""
+    def _bonus_version(self) -> dict[str, Any]:
+        """What a bonus of the registry adds; frames may be images."""
         rewards = self.config.rewards
         if rewards.bonus in ("off", "sr") or rewards.bonus_sees == "number":
             return {}
-        bits = bonus_kind(rewards.bonus).bits
-        return {} if bits == 1 else {"bonus_bits": bits}
+        return bonus_kind(rewards.bonus).version(images=rewards.bonus_sees == "frames")
 
     def budget(self) -> dict[str, Any]:
         until = {} if self.until is None else {"until": self.until.describe()}

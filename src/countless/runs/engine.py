@@ -7,11 +7,11 @@ are cores. The bits are the same either way.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from countless.core.cores import usable_cores
 from countless.core.progress import SILENT, Reporter, Task
 from countless.runs.job import Execution, Job, Stop, Stopped, never
 from countless.runs.messages import LONG, LongJob
@@ -50,7 +50,7 @@ class LocalEngine:
         from countless.runs.dqn_resources import check_memory_together
 
         long: list[LongJob] = jobs  # type: ignore[assignment]
-        at_once = max(1, min(len(long), (os.cpu_count() or 1) // max(job.threads for job in long)))
+        at_once = max(1, min(len(long), usable_cores() // max(job.threads for job in long)))
         for job in long:  # before hours go into one of them
             job.check(store.place(job))
             store.check_place(job)

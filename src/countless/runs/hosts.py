@@ -104,13 +104,13 @@ class HostJob:
             "frames": self.frames,
             "threads": self.threads,
             "config": self.config.describe(),
-            **self._bonus_bits(),
+            **self._bonus_version(),
         }
 
-    def _bonus_bits(self) -> dict[str, int]:
-        """The version of the bonus, where it is not the first."""
-        bits = 1 if self.config.bonus == "none" else bonus_kind(self.config.bonus).bits
-        return {} if bits == 1 else {"bonus_bits": bits}
+    def _bonus_version(self) -> dict[str, Any]:
+        if self.config.bonus == "none":
+            return {}
+        return bonus_kind(self.config.bonus).version(images=self.config.view == "pictures")
 
     def budget(self) -> dict[str, Any]:
         return {"frames": self.frames}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from countless.agents.tabular import TABULAR_AGENTS
 from countless.agents.tabular.agent import TabularAgent, kernel_case, resolve
 from countless.agents.tabular.task import BoundKernel, Returns, Trace, make_task
+from countless.core.cores import usable_cores
 from countless.core.errors import BadInput, CountlessError, named
 from countless.envs.mdp import MDP
 
@@ -32,11 +32,6 @@ class Curves:
 
     steps: NDArray[np.int64]
     values: Returns  # (agents, runs, len(steps))
-
-
-def thread_count() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def prepare_kernel(
@@ -100,7 +95,7 @@ def simulate(
     if curves is not None:
         chunk = min(chunk, CHUNK_TRACED)
     work = _Work(kernel, returns, steps, first_run, chunk, progress or (lambda done: None), curves)
-    threads = threads or thread_count()
+    threads = threads or usable_cores()
     with ThreadPoolExecutor(threads) as pool:
         try:
             _work_off(pool, work.pieces(), 2 * threads)
