@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 from countless.core.errors import BadInput
+from countless.core.progress import SILENT
 from countless.envs.catalog import make_mdp
-from countless.experiments.diagnose import (
-    choose_view,
-    diagnose,
-    draw,
-    random_walk,
-    render_states,
-    state_layout,
-)
+from countless.experiments.diagnose import choose_view, diagnose, draw
+from countless.experiments.walks import random_walk, render_states, state_layout, walk_game
 
 
 def test_a_walk_is_a_walk():
@@ -72,9 +67,33 @@ def test_views():
     assert diagnose("rnd", "riverswim", steps=20, view="vector").view == "vector"
 
 
+def test_the_places_of_a_game(tmp_path):
+    found = diagnose("cts", "ALE/MontezumaRevenge-v5", steps=120, parameters={"size": 12})
+    assert (found.env, found.view) == ("MontezumaRevenge", "image")
+    assert found.visits.sum() == 120
+    assert found.over_walk > 0.5
+    drawn = found.layout[found.layout >= 0]
+    assert sorted(drawn) == list(range(len(found.visits)))
+    assert draw(found, tmp_path).exists()
+
+
+def test_a_walk_in_a_game_shows_what_it_says():
+    walk = walk_game("MontezumaRevenge", 400, 1, SILENT)
+    assert walk.ended.sum() >= 1
+    np.testing.assert_array_equal(walk.shows[walk.seen], walk.states)
+    # What follows a step is what the next one sees, but for the first of an episode.
+    goes_on = ~walk.starts[1:]
+    np.testing.assert_array_equal(walk.after[:-1][goes_on], walk.seen[1:][goes_on])
+    assert (walk.after[:-1][~goes_on] + 1 == walk.seen[1:][~goes_on]).all()
+    assert len(np.unique(walk.pictures, axis=0)) > len(walk.counted) / 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"bonus_name": "cts", "env": "Freeway"}, "Freeway does not say where its player is"),
+        ({"bonus_name": "ssr", "env": "MontezumaRevenge"}, "ssr sees states, not image"),
+        ({"bonus_name": "cts", "env": "MontezumaRevenge", "view": "vector"}, "a game is seen as"),
         ({"bonus_name": "ssr", "env": "fourrooms", "view": "image"}, "ssr sees states, not image"),
         ({"bonus_name": "ssr", "env": "fourrooms", "view": "x"}, "view must be one of"),
         ({"bonus_name": "ssr", "env": "fourrooms", "steps": 1}, "steps must be at least 10"),

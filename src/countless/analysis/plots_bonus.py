@@ -29,12 +29,13 @@ def draw_diagnosis(
     bonus: Array,
     title: str,
     correlation: float,
+    outside: str = "walls",
 ) -> None:
-    """Visits and bonus as maps of the states (`layout`, -1: no state), and one against the other."""
+    """Visits and bonus as maps of the states (`layout`, -1: `outside`), and one against the other."""
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.4))
-        _draw_map(figure, axes[0], layout, visits.astype(np.float64), "visits")
-        _draw_map(figure, axes[1], layout, bonus, "bonus")
+        _draw_map(figure, axes[0], layout, visits.astype(np.float64), "visits", outside)
+        _draw_map(figure, axes[1], layout, bonus, "bonus", outside)
         _draw_scatter(axes[2], visits, bonus, correlation)
         figure.suptitle(title)
         figure.tight_layout()
@@ -42,7 +43,12 @@ def draw_diagnosis(
 
 
 def _draw_map(
-    figure: Figure, ax: Axes, layout: NDArray[np.int64], values: Array, label: str
+    figure: Figure,
+    ax: Axes,
+    layout: NDArray[np.int64],
+    values: Array,
+    label: str,
+    outside: str,
 ) -> None:
     cells = np.where(layout < 0, np.nan, values[np.maximum(layout, 0)])
     walls = np.where(layout < 0, 1.0, np.nan)
@@ -56,7 +62,7 @@ def _draw_map(
     ax.set_yticks([])
     for spine in ax.spines.values():
         spine.set_visible(False)
-    marks = [*(["grey: walls"] if (layout < 0).any() else [])]
+    marks = [*([f"grey: {outside}"] if (layout < 0).any() else [])]
     marks += ["white: none"] if spread and not (values > 0).all() else []
     ax.set_title(f"{label} ({', '.join(marks)})" if marks else label)
     bar = figure.colorbar(

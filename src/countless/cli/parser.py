@@ -260,12 +260,16 @@ def _add_diagnose(commands: _Commands) -> None:
     parser = commands.add(
         "diagnose",
         "a bonus against true visit counts over a random walk",
-        epilog="Deep bonuses see each state as a picture.\n\n  countless diagnose cts fourrooms\n  "
-        "countless diagnose sr-norm fourrooms --set form=network --seeds 0 1 2",
+        epilog="Deep bonuses see each state as a picture. In Montezuma's Revenge the states are the "
+        "places of the player, which the game's memory tells.\n\n  countless diagnose cts fourrooms\n  "
+        "countless diagnose sr-norm fourrooms --set form=network --seeds 0 1 2\n  countless diagnose "
+        "rnd MontezumaRevenge",
     )
     parser.add_argument("bonus", metavar="BONUS", help="one of `countless list bonuses`")
     parser.add_argument(
-        "env", metavar="ENV", help="one of `countless list envs`, of at most 2,000 states"
+        "env",
+        metavar="ENV",
+        help="one of `countless list envs`, of at most 2,000 states, or MontezumaRevenge",
     )
     parser.add_argument(
         "--steps", type=int, default=5000, metavar="N", help="of the walk (default: 5,000)"

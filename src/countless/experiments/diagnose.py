@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,9 @@ from countless.core.parameters import settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
-from countless.envs.mdp import MDP
-from countless.envs.mdp_env import MDPEnv
+from countless.experiments.walks import Walk, walk_game, walk_mdp
 
-SIDE = 84
 MOST_STATES = 2000
-FLOOR, WALL, AGENT = 48, 112, 255
 VIEWS = ("auto", *KINDS)
 
 
@@ -34,6 +32,7 @@ class Diagnosis:
 
     `over_states` is the rank correlation of bonus and rarity over the states at the end;
     `over_walk` over the steps of the walk, each with the count of that moment. 1 is what counts give.
+    The states of a game are the places of its player.
     """
 
     bonus_name: str
@@ -47,54 +46,21 @@ class Diagnosis:
     bonus: NDArray[np.float64]
     over_states: float
     over_walk: float
+    outside: str  # what the map shows where there is no state
 
 
-def render_states(mdp: MDP) -> NDArray[np.uint8]:
-    """Each state as an 84 x 84 picture: its cell bright, walls grey, floor dark."""
-    layout = state_layout(mdp)
-    height, width = layout.shape
-    cell = SIDE // max(height, width)
-    if cell < 1:
-        raise BadInput(f"{mdp.name}: a layout of {height} x {width} cells does not fit into {SIDE}")
-    picture = np.where(layout < 0, WALL, FLOOR).astype(np.uint8)
-    frames = np.zeros((mdp.n_states, SIDE, SIDE), dtype=np.uint8)
-    for s in range(mdp.n_states):
-        cells = np.where(layout == s, np.uint8(AGENT), picture)
-        frames[s, : height * cell, : width * cell] = cells.repeat(cell, 0).repeat(cell, 1)
-    return frames
-
-
-def state_layout(mdp: MDP) -> NDArray[np.int64]:
-    """Where the states are drawn: the MDP's own layout, or a near-square in their order."""
-    if mdp.layout is not None and len(mdp.layout) > 1:
-        return mdp.layout
-    width = int(np.ceil(np.sqrt(mdp.n_states)))
-    cells = np.full(width * -(-mdp.n_states // width), -1, dtype=np.int64)
-    cells[: mdp.n_states] = np.arange(mdp.n_states)
-    return cells.reshape(-1, width)
-
-
-def random_walk(mdp: MDP, steps: int, seed: int) -> NDArray[np.int64]:
-    """(steps, 3): state, next state, whether the episode ended, under random actions."""
-    env, rng = MDPEnv(mdp), np.random.default_rng(seed)
-    state, _ = env.reset(seed=seed)
-    walk = np.zeros((steps, 3), dtype=np.int64)
-    for t in range(steps):
-        action = rng.choice(mdp.actions(int(state)))
-        after, _, done, _, _ = env.step(action)
-        walk[t] = state, after, done
-        state = env.reset()[0] if done else after
-    return walk
-
-
-def choose_view(bonus_name: str, view: str, parameters: dict[str, Any]) -> str:
+def choose_view(bonus_name: str, view: str, parameters: dict[str, Any], game: bool = False) -> str:
     """What the bonus sees of a state: its index, a one-hot vector, or a picture.
 
-    By default bonuses with a network, and those for images only, see pictures.
+    By default bonuses with a network, and those for images only, see pictures; of a game all do.
     """
     kind = bonus_kind(bonus_name)
     if view not in VIEWS:
         raise BadInput(f"{named('view')} must be one of {', '.join(VIEWS)}, not {view!r}")
+    if game:
+        if view not in ("auto", "image") or parameters.get("form") in ("tabular", "features"):
+            raise BadInput("a game is seen as images")
+        view = "image"
     if view == "auto":
         form = parameters.get("form", "")
         if form in ("tabular", "features"):
@@ -123,31 +89,41 @@ def diagnose(
     """
     if steps < 10:
         raise BadInput(f"{named('steps')} must be at least 10, not {steps}")
-    mdp, given = make_mdp(env), dict(parameters or {})
-    if mdp.n_states > MOST_STATES:
-        raise BadInput(f"{env} has {mdp.n_states:,} states; diagnose takes up to {MOST_STATES:,}")
-    view = choose_view(bonus_name, view, given)
+    given = dict(parameters or {})
+    game = _game_name(env)
+    view = choose_view(bonus_name, view, given, game=game is not None)
     features = None
-    if given.get("form") == "features":
-        features = np.eye(mdp.n_states, dtype=np.float32)
-        given.setdefault("features", mdp.n_states)
-    observations, spec = _observations(mdp, view)
-    bonus = make_bonus(bonus_name, spec, seed=seed, **given)
-    walk = random_walk(mdp, steps, seed)
-    paid = _feed(bonus, walk, observations, features, reporter)
-    visits = np.bincount(walk[:, 0], minlength=mdp.n_states)
-    final = np.concatenate([
-        bonus.compute(observations[s : s + 1], None if features is None else features[s : s + 1])
-        for s in range(mdp.n_states)
-    ])  # fmt: skip
-    # A state that ends the episode is never left: it has no count to hold a bonus against.
-    counted = np.ones(mdp.n_states, dtype=bool)
-    counted[mdp.next_state[mdp.terminated]] = False
+    if game is not None:
+        walk, shown = walk_game(game, steps, seed, reporter), game
+    else:
+        mdp = make_mdp(env)
+        if mdp.n_states > MOST_STATES:
+            raise BadInput(
+                f"{env} has {mdp.n_states:,} states; diagnose takes up to {MOST_STATES:,}"
+            )
+        walk, shown = walk_mdp(mdp, view, steps, seed), mdp.name
+        if given.get("form") == "features":
+            features = np.eye(mdp.n_states, dtype=np.float32)
+            given.setdefault("features", mdp.n_states)
+    bonus = make_bonus(bonus_name, walk.spec, seed=seed, **given)
+    paid = _feed(bonus, walk, features, reporter)
+    visits = np.bincount(walk.states, minlength=len(walk.counted))
+    final = _bonus_of_states(bonus, walk, features)
     return Diagnosis(
-        bonus_name, mdp.name, view, steps, seed, given, state_layout(mdp), visits, final,
-        over_states=rank_correlation(final[counted], -visits[counted]),
-        over_walk=rank_correlation(paid, -_count_so_far(walk[:, 0])),
+        bonus_name, shown, view, steps, seed, given, walk.layout, visits, final,
+        over_states=rank_correlation(final[walk.counted], -visits[walk.counted]),
+        over_walk=rank_correlation(paid, -_count_so_far(walk.states)),
+        outside=walk.outside,
     )  # fmt: skip
+
+
+def _game_name(env: str) -> str | None:
+    """The Atari game that is meant, if one is; without the emulator none can be."""
+    if any(find_spec(package) is None for package in ("ale_py", "cv2")):
+        return None
+    from countless.envs.make import canonical_name, means_atari
+
+    return canonical_name(env) if means_atari(env) else None
 
 
 def draw(diagnosis: Diagnosis, folder: Path) -> Path:
@@ -156,41 +132,41 @@ def draw(diagnosis: Diagnosis, folder: Path) -> Path:
     stem = ensure_folder(folder) / name
     title = f"{diagnosis.bonus_name} in {diagnosis.env}, random walk of {diagnosis.steps:,} steps"
     draw_diagnosis(
-        stem, diagnosis.layout, diagnosis.visits, diagnosis.bonus, title, diagnosis.over_states
-    )
+        stem, diagnosis.layout, diagnosis.visits, diagnosis.bonus, title, diagnosis.over_states,
+        diagnosis.outside,
+    )  # fmt: skip
     return stem.with_name(f"{stem.name}.png")
 
 
-def _observations(mdp: MDP, view: str) -> tuple[NDArray[Any], Any]:
-    """What each state looks like (n_states, ...), and what `make_bonus` is told."""
-    if view == "states":
-        return np.arange(mdp.n_states), mdp.n_states
-    if view == "vector":
-        return np.eye(mdp.n_states, dtype=np.float32), (mdp.n_states,)
-    return render_states(mdp), (SIDE, SIDE)
-
-
 def _feed(
-    bonus: Bonus,
-    walk: NDArray[np.int64],
-    observations: NDArray[Any],
-    features: NDArray[Any] | None,
-    reporter: Reporter,
+    bonus: Bonus, walk: Walk, features: NDArray[Any] | None, reporter: Reporter
 ) -> NDArray[np.float64]:
     """The bonus paid at each step of the walk."""
-    paid = np.zeros(len(walk))
-    starts = np.concatenate([[True], walk[:-1, 2] > 0])
-    with reporter.task("walk", len(walk)) as task:
-        for t, (s, s_next, done) in enumerate(walk):
-            more = {"next_observations": observations[s_next : s_next + 1], "dones": [bool(done)]}
+    paid = np.zeros(len(walk.states))
+    starts = walk.starts
+    with reporter.task("walk", len(paid)) as task:
+        for t, (now, after) in enumerate(zip(walk.seen, walk.after, strict=True)):
+            seen = walk.pictures[now : now + 1]
             if features is None:
-                paid[t] = bonus.observe(observations[s : s + 1], **more)[0]
+                more = {"next_observations": walk.pictures[after : after + 1]}
+                paid[t] = bonus.observe(seen, **more, dones=[bool(walk.ended[t])])[0]
             else:
-                paid[t] = bonus.observe(
-                    observations[s : s + 1], features[s : s + 1], starts=[starts[t]]
-                )[0]
+                paid[t] = bonus.observe(seen, features[now : now + 1], starts=[starts[t]])[0]
             task.advance(1)
     return paid
+
+
+def _bonus_of_states(
+    bonus: Bonus, walk: Walk, features: NDArray[Any] | None
+) -> NDArray[np.float64]:
+    """The bonus of each state as things stand: the mean over the pictures that show it."""
+    values = np.concatenate([
+        bonus.compute(walk.pictures[i : i + 1], None if features is None else features[i : i + 1])
+        for i in range(len(walk.pictures))
+    ])  # fmt: skip
+    shown = walk.shows >= 0
+    count, size = walk.shows[shown], len(walk.counted)
+    return np.bincount(count, values[shown], size) / np.bincount(count, minlength=size)
 
 
 def _count_so_far(states: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -47,6 +47,7 @@ ROWS = (
     Row("DQN_e^MMC+SR ℓ1", "dqn-mmc-sr"),
     Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr", {"norm": 2.0}),
     Row("ℓ2, silent network", "dqn-mmc-sr", {"norm": 2.0} | SILENT),
+    Row("SR on fixed features", "dqn-mmc", {"bonus": "sr-norm"}),
     Row("DQN_e^MMC with CTS", "dqn-cts"),
     Row("DQN_e^MMC with RND", "dqn-rnd"),
 )
@@ -183,7 +184,8 @@ def _words(frames: int) -> tuple[str, ...]:
         f"{frames:,} frames per run. Rooms, cells and the key are read from the game's RAM: a cell is "
         f"{CELL} x {CELL} pixels of a room. The agents do not see this.",
         "The silent network has no biases below ψ and small first weights, a discount of 0.9 for ψ "
-        "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md).",
+        "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md). The SR on fixed "
+        "features is the bonus sr-norm.",
     )
 
 
