@@ -184,8 +184,8 @@ def _words(frames: int) -> tuple[str, ...]:
         f"{frames:,} frames per run. Rooms, cells and the key are read from the game's RAM: a cell is "
         f"{CELL} x {CELL} pixels of a room. The agents do not see this.",
         "The silent network has no biases below ψ and small first weights, a discount of 0.9 for ψ "
-        "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md). The SR on fixed "
-        "features is the bonus sr-norm.",
+        "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md). "
+        "The SR on fixed features is the bonus sr-norm.",
     )
 
 
