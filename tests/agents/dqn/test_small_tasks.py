@@ -54,6 +54,11 @@ def test_beta_knows_the_width():
     }  # fmt: skip
 
 
+def test_narrow_networks_normalise_their_layer():
+    layer_norm = {scale: make_config("dqn-mmc-sr", scale=scale).layer_norm for scale in SCALES}
+    assert layer_norm == {"smoke": True, "laptop": True, "paper": False, "small": False}
+
+
 @pytest.mark.parametrize("silent", [True, False])
 def test_what_was_never_seen_has_a_small_norm(silent):
     """Learning makes psi large where the agent was; without biases it stays small elsewhere."""

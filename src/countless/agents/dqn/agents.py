@@ -70,14 +70,16 @@ PARTS = {
 # Bonuses that learn from transitions: what follows the end of an episode matters to them.
 OF_TRANSITIONS = ("sr-norm", "ssr")
 
+# Without layer normalisation the features of a narrow network die in the long run: see docs/deep.md.
+NARROW = {"network": "auto-nature", "width": 0.25, "layer_norm": True}
 SCALES: dict[str, dict[str, Any]] = {
-    "smoke": {
-        "network": "auto-nature", "width": 0.25, "replay": 5_000, "warmup": 400, "target_period": 400,
-        "epsilon_steps": 1_000, "max_frames": 1_000,
+    "smoke": NARROW | {
+        "replay": 5_000, "warmup": 400, "target_period": 400, "epsilon_steps": 1_000,
+        "max_frames": 1_000,
     },
-    "laptop": {
-        "network": "auto-nature", "width": 0.25, "replay": 100_000, "warmup": 5_000,
-        "update_period": 8, "target_period": 4_000, "epsilon_steps": 100_000,
+    "laptop": NARROW | {
+        "replay": 100_000, "warmup": 5_000, "update_period": 8, "target_period": 4_000,
+        "epsilon_steps": 100_000,
     },
     "paper": {},
     # Small images and vectors: learning must keep up with exploring.
