@@ -112,11 +112,12 @@ def what_to_do_next(folders: Sequence[Path]) -> str:
 def _feature_notes(seed: int, features: dict[str, float] | None) -> list[str]:
     if features is None:
         return []
-    from countless.agents.dqn.features import COLLAPSED
+    from countless.agents.dqn.features import LEAST_RANK, LEAST_SPREAD
 
-    if features["rank"] >= COLLAPSED:
+    if features["rank"] >= LEAST_RANK and features["spread"] >= LEAST_SPREAD:
         return []
     return [
         f"Seed {seed}: the features have collapsed (effective rank {features['rank']:.1f} of "
-        f"{features['of']:.0f}): values and bonus are nearly the same everywhere (docs/deep.md)."
+        f"{features['of']:.0f}, spread {features['spread']:.3f}): values and bonus are nearly the same "
+        "everywhere (docs/deep.md)."
     ]

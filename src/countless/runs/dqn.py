@@ -53,8 +53,8 @@ DAMAGED = (
     "start where there is none"
 )
 COLLAPSED = (
-    "{}: the features have collapsed (effective rank below 2): values and bonus are nearly the same "
-    "everywhere (docs/deep.md)"
+    "{}: the features have collapsed (effective rank {:.1f}, spread {:.3f}): values and bonus are "
+    "nearly the same everywhere (docs/deep.md)"
 )
 
 
@@ -312,8 +312,9 @@ class _Work:
                 if record.losses is not None:
                     events.update(trainer.updates, record)
                 notes.look(record)
-                if record.collapsed:
-                    self.execution.task.warn(COLLAPSED.format(self.job.label))
+                if record.collapsed and (health := record.features) is not None:
+                    said = COLLAPSED.format(self.job.label, health.rank, health.spread)
+                    self.execution.task.warn(said)
                 if self.execution.stop():
                     self._save(trainer, log)
                     raise Stopped

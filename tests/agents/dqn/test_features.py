@@ -54,6 +54,14 @@ def test_rounding_is_no_direction():
     assert measure_features(shaken).rank == 0.0
 
 
+def test_many_directions_with_hardly_any_length_are_a_collapse():
+    random = np.random.default_rng(0)
+    phi = 1.0 + 0.002 * random.normal(size=(256, 50))
+    assert measure_features(phi).rank > 20
+    assert measure_features(phi).collapsed
+    assert not measure_features(1.0 + 0.1 * random.normal(size=(256, 50))).collapsed
+
+
 def test_one_direction_is_a_collapse_and_two_equal_ones_are_not():
     t = np.linspace(0, 2 * np.pi, 64, endpoint=False)
     line = np.stack((1 + np.cos(t), np.ones(64), np.zeros(64)), axis=1)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-COLLAPSED = 2.0  # a smaller effective rank is at most one direction
+# Features have collapsed where they vary in at most one direction, or by less than a hundredth.
+LEAST_RANK, LEAST_SPREAD = 2.0, 0.01
 # Singular values below this share of the norm of all features are float32's rounding.
 ROUNDING = 1e-5
 
@@ -43,7 +44,8 @@ class FeatureHealth:
 
     @property
     def collapsed(self) -> bool:
-        return self.rank < COLLAPSED
+        """Whether observations are hardly told apart any more."""
+        return self.rank < LEAST_RANK or self.spread < LEAST_SPREAD
 
     def describe(self) -> dict[str, Any]:
         """As plain data."""
