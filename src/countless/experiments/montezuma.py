@@ -30,7 +30,7 @@ LENGTHS = FRAMES | {"laptop": 2_000_000}
 SILENT = {
     name: OF_BONUS["small"]["sr"][name]
     for name in ("encoder_bias", "sr_bias", "first_weights", "gamma_sr", "sr_terminal")
-} | {"layer_norm": False}  # under which nothing is silent
+}
 
 
 @dataclass(frozen=True)

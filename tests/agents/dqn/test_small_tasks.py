@@ -54,9 +54,12 @@ def test_beta_knows_the_width():
     }  # fmt: skip
 
 
-def test_narrow_networks_normalise_their_layer():
+def test_narrow_networks_normalise_their_layer_under_the_1_norm():
     layer_norm = {scale: make_config("dqn-mmc-sr", scale=scale).layer_norm for scale in SCALES}
     assert layer_norm == {"smoke": True, "laptop": True, "paper": False, "small": False}
+    for given, wanted in (({"norm": 2}, False), ({"layer_norm": False}, False)):
+        made = make_config("dqn-mmc-sr", scale="laptop", parameters=given)
+        assert made.layer_norm is wanted
 
 
 @pytest.mark.parametrize("silent", [True, False])

@@ -70,8 +70,7 @@ PARTS = {
 # Bonuses that learn from transitions: what follows the end of an episode matters to them.
 OF_TRANSITIONS = ("sr-norm", "ssr")
 
-# Without layer normalisation the features of a narrow network die in the long run: see docs/deep.md.
-NARROW = {"network": "auto-nature", "width": 0.25, "layer_norm": True}
+NARROW = {"network": "auto-nature", "width": 0.25}
 SCALES: dict[str, dict[str, Any]] = {
     "smoke": NARROW | {
         "replay": 5_000, "warmup": 400, "target_period": 400, "epsilon_steps": 1_000,
@@ -165,8 +164,11 @@ def make_config(
         # Without its bonus the SR is not needed either (the paper's ablation drops both).
         settings["sr"] = False
     _check_effect(agent, settings, given)
-    betas = NARROW_BETAS if scale in ("smoke", "laptop") else BETAS
-    return DQNConfig(**({"beta": betas.get(norm, betas[1.0])} | settings | {"variant": variant}))
+    narrow = scale in ("smoke", "laptop")
+    betas = NARROW_BETAS if narrow else BETAS
+    # Without it the features of a narrow network die under the 1-norm; with it, under others.
+    chosen = {"beta": betas.get(norm, betas[1.0]), "layer_norm": narrow and norm == 1.0}
+    return DQNConfig(**(chosen | settings | {"variant": variant}))
 
 
 def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -> None:
