@@ -127,12 +127,12 @@ def test_without_a_folder_runs_are_kept_in_results(capsys, tmp_path, monkeypatch
 
 
 def test_features_that_collapsed_are_told(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("countless.agents.dqn.features.COLLAPSED", 1e9)
+    monkeypatch.setattr("countless.agents.dqn.features.LEAST_RANK", 1e9)
     arguments = (*RUN, "--frames", "40", "-o", str(tmp_path))
     _, out, _ = call(capsys, *arguments)
     assert "the features have collapsed (effective rank" in out
     monkeypatch.undo()
-    monkeypatch.setattr("countless.agents.dqn.features.COLLAPSED", 0.0)
+    monkeypatch.setattr("countless.agents.dqn.features.LEAST_RANK", 0.0)
     assert "have collapsed" not in call(capsys, *arguments, "--seed", "1")[1]
 
 

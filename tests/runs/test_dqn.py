@@ -476,7 +476,7 @@ def test_a_finished_run_is_all_done_for_a_bar(tmp_path):
 
 
 def test_features_that_collapse_are_warned_of(tmp_path, monkeypatch):
-    monkeypatch.setattr("countless.agents.dqn.features.COLLAPSED", 1e9)
+    monkeypatch.setattr("countless.agents.dqn.features.LEAST_RANK", 1e9)
     monkeypatch.setattr("countless.agents.dqn.trainer.UPDATES_PER_HEALTH", 5)
     seen = Listener()
     execute(deep_job(frames=60), tmp_path, task=seen)
