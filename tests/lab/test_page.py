@@ -13,10 +13,9 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 @pytest.fixture(scope="module")
 def browser():
-    manager, browser = launch()
+    browser = launch()
     yield browser
     browser.close()
-    manager.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """A real browser, and what is asked of every page in it."""
 
+import atexit
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,18 @@ def launch():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("there is no chromium; `make browser` installs it where apt can")
-    playwright = pytest.importorskip("playwright.sync_api")
-    manager = playwright.sync_playwright().start()
-    return manager, manager.chromium.launch(executable_path=chromium, args=FLAGS)
+    pytest.importorskip("playwright.sync_api")
+    return _manager().chromium.launch(executable_path=chromium, args=FLAGS)
+
+
+@cache
+def _manager():
+    """One for all browsers of this process, which refuses a second: it ends with the process."""
+    from playwright.sync_api import sync_playwright
+
+    manager = sync_playwright().start()
+    atexit.register(manager.stop)
+    return manager
 
 
 def open_page(browser, address, size=DESKTOP, scheme="light"):

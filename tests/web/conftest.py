@@ -16,10 +16,9 @@ LAYOUT = np.array([[0, 1, 2], [3, -1, 4]])  # of the maps
 
 @pytest.fixture(scope="session")
 def browser():
-    manager, browser = launch()
+    browser = launch()
     yield browser
     browser.close()
-    manager.stop()
 
 
 @pytest.fixture(scope="session")
