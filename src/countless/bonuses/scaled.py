@@ -7,6 +7,7 @@ see of it, made zero on average, and brought to nothing over a number of steps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,7 @@ class ScaledBonus:
     @property
     def deviation(self) -> float:
         """The SD of the discounted sums so far."""
-        return float(np.sqrt(self._sum_squares / self._rows)) if self._rows else 0.0
+        return math.sqrt(self._sum_squares / self._rows) if self._rows else 0.0
 
     def compute(self, observations: Any, features: Any = None) -> Any:
         raw = to_numpy(self.bonus.compute(observations, features)).astype(np.float64)
@@ -107,10 +108,14 @@ class ScaledBonus:
             **only,
         )
         raw = to_numpy(given).astype(np.float64)
-        took_step = np.ones(len(raw), bool) if active is None else to_numpy(active).astype(bool)
-        paid = np.where(took_step, self._scaled(raw), 0.0)
-        self._learn(raw, took_step, check_flags(NAME, starts, len(raw)))
-        return like(paid, given)
+        begins = check_flags(NAME, starts, len(raw))
+        paid = self._scaled(raw)
+        if active is None:
+            self._learn(raw, slice(None), len(raw), begins)
+            return like(paid, given)
+        rows = np.flatnonzero(to_numpy(active))
+        self._learn(raw, rows, len(rows), begins)
+        return like(np.where(to_numpy(active), paid, 0.0), given)
 
     def _scaled(self, raw: Floats) -> Floats:
         """What is added for bonuses (B,)."""
@@ -120,29 +125,35 @@ class ScaledBonus:
         if self._rows < SETTLE or deviation == 0.0:
             return np.zeros_like(raw)
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
-        scaled: Floats = self.beta * np.clip((raw - shift) / deviation, -MOST, MOST)
+        bounded = np.minimum(np.maximum((raw - shift) / deviation, -MOST), MOST)
+        scaled: Floats = self.beta * bounded
         return scaled
 
-    def _learn(self, raw: Floats, took_step: NDArray[np.bool_], starts: NDArray[np.bool_]) -> None:
+    def _learn(
+        self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: NDArray[np.bool_]
+    ) -> None:
+        """Take in the bonuses of the environments that took a step: `count` rows."""
         if len(self._sums) != len(raw):
             if self._rows:
                 raise BadInput(
                     f"{NAME}: {len(raw)} environments, but {len(self._sums)} in the last call"
                 )
             self._sums = np.zeros(len(raw))
-        count = int(took_step.sum())
         if count == 0:
             return
-        values = raw[took_step]
+        values = raw[rows]
         total = self._rows + count
-        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (values.mean() - self._mean)
+        mean = float(np.add.reduce(values)) / count
+        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (mean - self._mean)
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
+        earlier = self._sums[rows]
         if self.scaling.episodic:
-            self._sums[starts & took_step] = 0.0
-        self._sums[took_step] = self.scaling.gamma * self._sums[took_step] + (values - shift)
-        sums = self._sums[took_step]
-        delta = sums.mean() - self._sum_mean
-        self._sum_squares += float(((sums - sums.mean()) ** 2).sum())
+            earlier = np.where(starts[rows], 0.0, earlier)
+        sums = self.scaling.gamma * earlier + (values - shift)
+        self._sums[rows] = sums
+        sum_mean = float(np.add.reduce(sums)) / count
+        delta = sum_mean - self._sum_mean
+        self._sum_squares += float(np.add.reduce((sums - sum_mean) ** 2))
         self._sum_squares += delta**2 * self._rows * count / total
         self._sum_mean += delta * count / total
         self._rows = total

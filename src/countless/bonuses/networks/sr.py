@@ -150,8 +150,7 @@ class NetworkSRNorm(ObservingBonus):
             raise BadInput(f"{NAME}: {len(after)} next observations for {len(dones)} observations")
         if len(dones) == 0:
             return {}, None
-        self._input.learn(batch)
-        inputs = self._input.both(batch)
+        inputs = self._input.learn(batch)
         both = self._phi(inputs)
         phi, phi_after = both[: len(dones)], both[len(dones) :]
         reconstruction, shared = None, self.target_head is self.head

@@ -61,7 +61,7 @@ class FeatureInput:
         """The batch of what a stream has linked."""
         return Transitions(None, features=before, next_features=after)
 
-    def both(self, batch: Transitions) -> Tensor:
+    def learn(self, batch: Transitions) -> Tensor:
         """What the network reads of the observations of a batch, then of the next ones, (2B, ...)."""
         parts = (
             (batch.observations, batch.features),
@@ -87,9 +87,6 @@ class FeatureInput:
         self(batch.observations, batch.features)
         self(batch.next_observations, batch.next_features)
 
-    def learn(self, batch: Transitions) -> None:
-        """There is nothing to adapt."""
-
     def state(self) -> State:
         return {}
 
@@ -113,7 +110,9 @@ class ObservationInput:
         self._width = reader.n_states or (reader.shape[0] if reader.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
-        values = self._values(observations)
+        return self._scaled(self._values(observations))
+
+    def _scaled(self, values: Tensor) -> Tensor:
         if self._statistics is None:
             return values
         scaled = (values - self._statistics.mean) / (self._statistics.deviation() + TINY)
@@ -133,11 +132,17 @@ class ObservationInput:
         """The batch of what a stream has linked."""
         return Transitions(AlreadyRead(before), AlreadyRead(after))
 
-    def both(self, batch: Transitions) -> Tensor:
-        """What the network reads of the observations of a batch, then of the next ones, (2B, ...)."""
+    def learn(self, batch: Transitions) -> Tensor:
+        """Take the observations of a batch into the running statistics.
+
+        What the network then reads of them, and of the next ones, (2B, ...).
+        """
         seen = (batch.observations, batch.next_observations)
         rows = [read_rows(NAME, self._reader, observations) for observations in seen]
-        return self(AlreadyRead(np.concatenate(rows)), None)
+        values = self._values(AlreadyRead(np.concatenate(rows)))
+        if self._statistics is not None:
+            self._statistics.add(values[: len(rows[0])])
+        return self._scaled(values)
 
     def encoder(self, features: int) -> nn.Module:
         if self._reader.kind != "image":
@@ -168,11 +173,6 @@ class ObservationInput:
             raise needs_next(NAME)
         for values in (batch.observations, batch.next_observations):
             self._reader.read(NAME, values)
-
-    def learn(self, batch: Transitions) -> None:
-        """Take the observations into the running statistics."""
-        if self._statistics is not None:
-            self._statistics.add(self._values(batch.observations))
 
     def state(self) -> State:
         return {} if self._statistics is None else self._statistics.state("inputs")
