@@ -17,6 +17,8 @@ from countless.cli.main import main
 from countless.cli.plan import _time, announce, announce_experiment
 from countless.cli.run import what_to_do_next
 from countless.core.errors import install_hint
+from countless.experiments.catalogue import EXPERIMENTS
+from countless.experiments.experiment import Plan, Records
 from countless.runs.lock import is_locked
 from countless.runs.store import Store
 from small_runs import (
@@ -198,6 +200,18 @@ def test_what_an_experiment_will_take_is_said_first(tmp_path, capsys, monkeypatc
     assert lines[3].startswith(f"  kept in {tmp_path}, saved every ")
     assert lines[4].startswith("  `--estimate` says how long this takes. --scale smoke takes")
     assert max(len(line) for line in lines if "kept in" not in line) <= 80
+
+
+@pytest.mark.parametrize("name", [e.name for e in EXPERIMENTS.values() if e.engine == "dqn"])
+def test_every_deep_experiment_says_what_it_will_take(name, tmp_path, capsys):
+    experiment = EXPERIMENTS[name]
+    plan = Plan(scale="smoke", games=experiment.games_at("smoke"))
+    store = Store(tmp_path)
+    jobs = next(iter(experiment.jobs(plan, Records(store))))
+    announce_experiment(name, "smoke", jobs, store)
+    said = capsys.readouterr().err
+    assert said.startswith(f"{name} at --scale smoke: ")
+    assert f"kept in {tmp_path}" in said
 
 
 def test_help_of_one_agent_shows_its_own_options(capsys):

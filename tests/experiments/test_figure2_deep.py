@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from countless.bonuses.registry import bonus_kind
 from countless.cli.main import main
 from countless.core.errors import BadInput
 from countless.envs.catalog import make_mdp
@@ -52,8 +53,12 @@ def test_visits_are_the_states_that_were_acted_in(env, monkeypatch):
     assert not last.visits[~acted_in(make_mdp(env))].any()
 
 
-def test_norms_and_bonuses_are_the_agents_own():
-    job = tiny_job(norm=2.0)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"norm": 2.0}, {"bonus": "sr-norm", "bonus_sees": "vector"}, {"bonus": "sr-norm"}],
+)
+def test_norms_and_bonuses_are_the_agents_own(parameters):
+    job = tiny_job(**parameters)
     last = moments(measure(job, 3, Execution()))[-1]
     trainer = make_trainer(job)
     for _ in trainer.turns(job.frames):
@@ -72,6 +77,12 @@ def test_states_have_their_place_on_the_map():
     rows, columns = places(rooms)
     np.testing.assert_array_equal(rooms.layout[rows, columns], np.arange(rooms.n_states))
     assert set(places(make_mdp("riverswim"))[0]) == {-1}
+
+
+def test_a_measured_bonus_has_its_version_in_the_identity():
+    on_features = measurement(tiny_job(bonus="sr-norm", bonus_sees="vector"), 2)
+    assert on_features.parameters["bonus_bits"] == bonus_kind("sr-norm").bits
+    assert "bonus_bits" not in measurement(tiny_job(), 2).parameters
 
 
 def test_the_correlations_of_a_known_table():
@@ -102,6 +113,7 @@ def test_a_measurement_is_the_same_again_and_can_be_stopped():
         ({"history": 2}, 2, "history"),
         ({"bonus": "off"}, 2, "no bonus of the SR"),
         ({"bonus": "counts"}, 2, "no bonus of the SR"),
+        ({"bonus_form": "difference"}, 2, "no bonus of the SR"),
         ({}, 61, "at least 61"),
         ({}, 0, "checkpoints"),
     ],

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
-from countless.analysis.charts import GREY, Chart, Series
-from countless.analysis.plots import COLOURS, STYLE, Array, save_figure, short
+from countless.analysis.charts import GREY, MARK_COLOURS, Chart, Series
+from countless.analysis.plots import STYLE, Array, save_figure, short
 
 TIMES = ("#56B4E9", "#0072B2", "#000000")  # early, halfway, at the end
 FEWEST_TICKS = 3
@@ -37,7 +37,7 @@ class Correlations:
 
 
 def _colour(i: int) -> str:
-    return COLOURS[(4 * i) % len(COLOURS)]
+    return MARK_COLOURS[i % len(MARK_COLOURS)]
 
 
 def correlation_charts(

@@ -44,17 +44,19 @@ def announce_experiment(name: str, scale: str, jobs: Sequence[Any], store: Store
     if not left or store.folder is None:
         return
     title = f"{name} at --scale {scale}: {counted(len(left), 'job')} of {len(jobs):,} to do"
-    frames = sorted({job.frames for job in left})
-    most = "up to " if len(frames) > 1 else ""
+    runs = [job for job in left if job.engine != "measurement"]
     estimate = "`--estimate` says how long this takes."
     if scale == "paper":
         estimate += " --scale smoke takes minutes, and --scale laptop takes hours."
-    lines = [
-        filled(title),
-        filled(f"{most}{frames[-1]:,} frames per run", INDENT),
-        *what_it_takes(left, store.folder),
-        filled(estimate, INDENT),
-    ]
+    lines = [filled(title)]
+    if runs:
+        frames = sorted({job.frames for job in runs})
+        most = "up to " if len(frames) > 1 else ""
+        lines.append(filled(f"{most}{frames[-1]:,} frames per run", INDENT))
+        lines += what_it_takes(runs, store.folder)
+    else:
+        lines.append(f"{INDENT}kept in {store.folder}")
+    lines.append(filled(estimate, INDENT))
     print("\n".join(lines), file=sys.stderr, flush=True)
 
 

@@ -28,14 +28,16 @@ from countless.experiments.norm_visits import Moment, acted_in, measurement, mom
 from countless.runs.job import Job
 from countless.runs.measurement import MeasurementJob
 
-AGENT, SCALE = "dqn-mmc-sr", "small"
+AGENT, HOST, SCALE = "dqn-mmc-sr", "dqn-mmc", "small"
 ROOMS, SEA = "fourrooms", "bsuite-deepsea-10"
 TITLES = {ROOMS: "FourRooms", SEA: "DeepSea 10"}
 WANTED = 0.7  # rank correlation
 UNRELATED = 0.3  # below it a norm tells little of the visits
+TABLE = "SR of a table"  # not deep: what the others could come to
 # What is measured, each beside what the scale `small` says. Its network is silent in states that were
 # never seen, and soon as loud in one that was seen twice as in one that was seen often; a network
-# with biases that learns slowly tells those apart.
+# with biases that learns slowly tells those apart. The others are a bonus beside the host without an
+# SR of its own: psi learned once per step, of features that are fixed, or of a table.
 SETTINGS: dict[str, dict[str, Any]] = {
     "ℓ1": {"norm": 1.0},
     "ℓ2": {"norm": 2.0},
@@ -44,6 +46,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "gamma_sr": 0.99, "update_period": 4, "beta": 0.05, "bonus_limit": 1.0, "warmup": 500,
         "epsilon_steps": 20_000,
     },
+    "SR on fixed features": {"bonus": "sr-norm", "bonus_sees": "frames"},
+    TABLE: {"bonus": "sr-norm"},
 }  # fmt: skip
 
 
@@ -68,14 +72,15 @@ def job_of(env: str, setting: str, seed: int, plan: Plan) -> MeasurementJob:
     from countless.runs.dqn import make_job
 
     extent = EXTENTS[plan.scale]
+    parameters = SETTINGS[setting]
     deep = make_job(
-        AGENT,
+        HOST if "bonus" in parameters else AGENT,
         env,
         seed=seed,
         frames=extent.steps,
         scale=SCALE,
         device="cpu",
-        parameters=SETTINGS[setting] | extent.parameters,
+        parameters=parameters | extent.parameters,
     )
     return measurement(deep, extent.checkpoints)
 
@@ -162,6 +167,7 @@ def claim(env: str, traces: Traces) -> Claim:
     means = {
         setting: _mean(np.array([getattr(trace, method)() for trace in traces[env, setting]]))
         for setting in SETTINGS
+        if setting != TABLE
     }
     last = [mean[-1] for mean in means.values()]
     if all(value >= WANTED for value in last):
@@ -242,9 +248,9 @@ def _correlations(traces: Traces, plan: Plan, folder: Path) -> tuple[Figure, Pan
     }
     draw_correlations(folder / "correlations", panels, WANTED)
     caption = (
-        "Rank correlation over states of the norm of the learned successor features (target "
-        "network) with the number of visits, while the agent learns: mean over seeds, and the range "
-        f"of the seeds. A norm that counts visits well should have {WANTED:g} or more (dashed)."
+        "Rank correlation over states of the norm of the learned successor features, of which the "
+        "bonus is made, with the number of visits, while the agent learns: mean over seeds, and the "
+        f"range of the seeds. A norm that counts visits well should have {WANTED:g} or more (dashed)."
     )
     charts = correlation_charts(panels, WANTED)
     return (
@@ -327,9 +333,12 @@ def _words(plan: Plan) -> tuple[str, ...]:
     extent = EXTENTS[plan.scale]
     return (
         f"{AGENT} at `--scale {SCALE}` sees each state as an image with one bright pixel. A visit is a "
-        "step that the agent takes in a state, the warm-up among them. The norm is that of the target "
-        f"network, of which the bonus is made, for every state at {extent.checkpoints} times. "
-        "1 would be what counts give, 0 no relation.",
+        "step that the agent takes in a state, the warm-up among them. The norm is that of which the "
+        f"bonus is made (of {AGENT} the target network's), for every state at {extent.checkpoints} "
+        "times. 1 would be what counts give, 0 no relation.",
+        f"The last two settings are the bonus `sr-norm` beside {HOST}. It learns psi once per step, "
+        "not from the replay: on features of a network with random weights that stay as they are, and "
+        "as a table with one row per state.",
         "In DeepSea the depth confounds: an episode ends at the bottom, so that psi sums over fewer "
         "steps there, and every depth has as many visits as any other but another number of states. "
         "Within a depth this plays no part: the correlation over the states of one row, averaged "

@@ -164,11 +164,12 @@ def _learn(trainer: Trainer, visits: Visits, frames: int, execution: Execution) 
 
 
 def _look(trainer: Trainer, visits: Visits, frames: NDArray[Any]) -> Moment:
-    """The target network's norms, from which the bonus is made."""
-    inverse = trainer.learner.sr_bonuses(frames[:, None]).astype(np.float64)
+    """The norms of which the bonus is made: before beta it is their inverse."""
+    inverse = trainer.bonus.compute(frames[:, None])
     added = trainer.bonuses_at(frames[:, None])
+    assert inverse is not None
     assert added is not None
-    return Moment(trainer.step, visits.counts.copy(), 1.0 / inverse, added)
+    return Moment(trainer.step, visits.counts.copy(), 1.0 / inverse.astype(np.float64), added)
 
 
 def measurement(job: DqnJob, checkpoints: int) -> MeasurementJob:
@@ -179,7 +180,8 @@ def measurement(job: DqnJob, checkpoints: int) -> MeasurementJob:
     if checkpoints > job.frames:
         raise BadInput(f"{named('frames')} must be at least {checkpoints}, not {job.frames}")
     config = job.config
-    if not config.architecture.sr or config.rewards.bonus != "sr":
+    rewards = config.rewards
+    if rewards.bonus not in ("sr", "sr-norm") or rewards.bonus_form != "inverse":
         raise BadInput(f"{job.agent} has no bonus of the SR here, whose norm could be measured")
     if config.architecture.history > 1:
         raise BadInput(
@@ -196,6 +198,7 @@ def measurement(job: DqnJob, checkpoints: int) -> MeasurementJob:
             "checkpoints": checkpoints,
             "threads": job.threads,
             **config.identity(),
+            **job.bonus_version(),
         },
         lambda execution: measure(job, checkpoints, execution),
         bits=agent_entry(job.agent).bits,

@@ -109,10 +109,10 @@ class DqnJob:
             "precision": self.device.precision,
             "compile": self.device.compile,
             "config": self.config.identity(),
-            **self._bonus_version(),
+            **self.bonus_version(),
         }
 
-    def _bonus_version(self) -> dict[str, Any]:
+    def bonus_version(self) -> dict[str, Any]:
         """What a bonus of the registry adds; frames may be images."""
         rewards = self.config.rewards
         if rewards.bonus in ("off", "sr") or rewards.bonus_sees == "number":

@@ -54,12 +54,21 @@ def test_beta_knows_the_width():
     }  # fmt: skip
 
 
-def test_narrow_networks_normalise_their_layer_under_the_1_norm():
-    layer_norm = {scale: make_config("dqn-mmc-sr", scale=scale).layer_norm for scale in SCALES}
-    assert layer_norm == {"smoke": True, "laptop": True, "paper": False, "small": False}
-    for given, wanted in (({"norm": 2}, False), ({"layer_norm": False}, False)):
-        made = make_config("dqn-mmc-sr", scale="laptop", parameters=given)
-        assert made.layer_norm is wanted
+def test_narrow_networks_have_what_keeps_their_features_alive():
+    def of(scale, **given):
+        made = make_config("dqn-mmc-sr", scale=scale, parameters=given)
+        return made.layer_norm, made.w_reconstruction
+
+    assert {scale: of(scale, norm=1) for scale in SCALES} == {
+        "smoke": (True, 0.001), "laptop": (True, 0.001), "paper": (False, 0.001),
+        "small": (False, 0.001),
+    }  # fmt: skip
+    assert {scale: of(scale, norm=2) for scale in SCALES} == {
+        "smoke": (False, 0.1), "laptop": (False, 0.1), "paper": (False, 0.001),
+        "small": (False, 0.001),
+    }  # fmt: skip
+    assert of("laptop", layer_norm=False) == (False, 0.001)
+    assert of("laptop", norm=2, w_reconstruction=0.001) == (False, 0.001)
 
 
 @pytest.mark.parametrize("silent", [True, False])

@@ -55,6 +55,10 @@ BETAS = {1.0: 0.05, 2.0: 0.025}
 # In a narrow network the 1-norm of psi starts at a fraction of the paper's (docs/deep.md), and the
 # paper's beta would be a bonus under which the features collapse.
 NARROW_BETAS = BETAS | {1.0: 0.005}
+# What keeps the features of a narrow network alive, under the 1-norm and under any other; neither
+# helps where the other does (docs/deep.md). The paper has neither: its weight is 0.001.
+NARROW_ONE_NORM = {"layer_norm": True}
+NARROW_OTHER_NORM = {"w_reconstruction": 0.1}
 
 # What a parameter is part of: where that is off, the parameter would change nothing.
 PARTS = {
@@ -166,8 +170,9 @@ def make_config(
     _check_effect(agent, settings, given)
     narrow = scale in ("smoke", "laptop")
     betas = NARROW_BETAS if narrow else BETAS
-    # Without it the features of a narrow network die under the 1-norm; with it, under others.
-    chosen = {"beta": betas.get(norm, betas[1.0]), "layer_norm": narrow and norm == 1.0}
+    chosen: dict[str, Any] = {"beta": betas.get(norm, betas[1.0])}
+    if narrow:
+        chosen |= NARROW_ONE_NORM if norm == 1.0 else NARROW_OTHER_NORM
     return DQNConfig(**(chosen | settings | {"variant": variant}))
 
 
