@@ -20,6 +20,7 @@ from countless.core.provenance import machine
 from countless.core.seeding import digest
 from countless.experiments.experiment import Experiment, Plan, Records
 from countless.runs.job import Execution, Job
+from countless.runs.measurement import MeasurementJob
 from countless.runs.store import Store
 from countless.runs.tabular import TabularJob
 
@@ -182,7 +183,7 @@ def estimate(
     missing = [job for job in jobs if store.find(job) is None]
     kinds: dict[str, list[Job]] = {}
     for job in missing:
-        kinds.setdefault(_kind(job), []).append(job)
+        kinds.setdefault(_kind(_run_of(job)), []).append(job)
     lines = []
     with reporter.task(f"measuring {experiment.name}", len(kinds)) as task:
         for alike in kinds.values():
@@ -202,6 +203,11 @@ def _known_jobs(experiment: Experiment, plan: Plan, store: Store) -> tuple[list[
     return jobs, True
 
 
+def _run_of(job: Job) -> Job:
+    """What takes the time: the job itself, or the run that it measures."""
+    return (job.of if isinstance(job, MeasurementJob) else None) or job
+
+
 def _kind(job: Job) -> str:
     """What jobs of the same speed have in common."""
     if isinstance(job, TabularJob):
@@ -210,8 +216,9 @@ def _kind(job: Job) -> str:
     return digest(identity | {"env": None} if job.engine == "dqn" else identity)
 
 
-def _line(jobs: Sequence[Any]) -> Line:
-    first = jobs[0]
+def _line(jobs: Sequence[Job]) -> Line:
+    runs: list[Any] = [_run_of(job) for job in jobs]
+    first = runs[0]
     measure: Callable[[Any], Speed] | None = {
         "tabular": _tabular_speed, "dqn": _deep_speed, "host": _host_speed,
     }.get(first.engine)  # fmt: skip
@@ -219,19 +226,19 @@ def _line(jobs: Sequence[Any]) -> Line:
         return Line(first.label, first.env, len(jobs), 0, 0, None, None, None, None, None)
     speed = measure(first)
     deep = first.engine == "dqn"
-    steps = [job.units // job.frames_per_step if deep else job.units for job in jobs]
+    steps = [run.units // run.frames_per_step if deep else run.units for run in runs]
     gpu = None if speed.gpu is None else speed.gpu / HOUR
     return Line(
         first.agent,
         first.env,
         len(jobs),
         sum(steps),
-        0 if first.engine == "tabular" else sum(job.frames for job in jobs),
+        0 if first.engine == "tabular" else sum(run.frames for run in runs),
         sum(steps) * speed.core / HOUR,
         None if gpu is None else sum(steps) * gpu,
         None if gpu is None else max(steps) * gpu,
         None if first.engine == "tabular" else first.memory() / 1e9,
-        first.disk() / 1e9 if deep else None,
+        first.disk() / 1e9 if jobs[0].engine == "dqn" else None,  # a measurement is kept whole
     )
 
 

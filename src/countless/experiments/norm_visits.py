@@ -202,4 +202,5 @@ def measurement(job: DqnJob, checkpoints: int) -> MeasurementJob:
         },
         lambda execution: measure(job, checkpoints, execution),
         bits=agent_entry(job.agent).bits,
+        of=job,
     )

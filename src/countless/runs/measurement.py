@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from countless.core.records import ensure_folder, read_json, write_table
-from countless.runs.job import Execution, Outcome
+from countless.runs.job import Execution, Job, Outcome
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
 
@@ -30,6 +30,7 @@ class MeasurementJob:
     parameters: Mapping[str, Any]
     compute: Callable[[Execution], Columns] = field(repr=False)
     bits: int = 1  # the version number of what decides the bits
+    of: Job | None = field(default=None, repr=False)  # what runs while it measures, if a job does
 
     @property
     def label(self) -> str:
