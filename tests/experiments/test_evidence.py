@@ -21,5 +21,7 @@ def test_no_record_is_damaged(name):
 
 def test_every_record_says_how_it_was_made():
     commands = {job.name: (read_json(job / "job.json") or {}).get("command") for job in JOBS}
-    wrong = {name for name, command in commands.items() if not str(command).startswith("countless ")}
+    wrong = {
+        name for name, command in commands.items() if not str(command).startswith("countless ")
+    }
     assert wrong == set()

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from numpy.typing import NDArray
 
-from countless.analysis.curves import styles
+from countless.analysis.charts import line_styles
 from countless.analysis.plots import STYLE, save_figure, short
 
 Line = tuple[NDArray[Any], NDArray[Any]]  # frames, cells
@@ -17,7 +17,7 @@ Line = tuple[NDArray[Any], NDArray[Any]]  # frames, cells
 
 def draw_coverage(stem: Path, agents: Mapping[str, Sequence[Line]], frames: int) -> None:
     """One line per run, one colour per agent."""
-    looks = styles((label, label) for label in agents)
+    looks = line_styles({label: label for label in agents})
     with plt.rc_context(STYLE):
         figure, ax = plt.subplots(figsize=(7.2, 4.0))
         for label, runs in agents.items():
@@ -26,7 +26,6 @@ def draw_coverage(stem: Path, agents: Mapping[str, Sequence[Line]], frames: int)
                 name = label if i == 0 else None
                 ax.step(at, cells, where="post", color=colour, linestyle=dash, label=name)
         ax.set(xlabel="frames", ylabel="distinct cells seen", xlim=(0, frames))
-        ax.set_ylim(bottom=0)
         ax.xaxis.set_major_formatter(short)
         ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=8)
         save_figure(figure, stem)

@@ -126,7 +126,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         draw_coverage(folder / "coverage", drawn, LENGTHS[plan.scale])
         caption = (
             "Distinct cells in which the player was seen so far, against frames: one line per run. "
-            "The warm-up's cells are counted too, so lines do not begin at zero."
+            "The warm-up's cells are counted too, so neither the lines nor the axis begin at zero."
         )
         figures = (Figure(folder / "coverage", caption, interactive=True),)
         panels = (Panels("montezuma-coverage", caption, (_chart(drawn),)),)
