@@ -360,6 +360,13 @@ def test_help_names_every_experiment(capsys):
         (["diagnose", "counts", "fourrooms", "--set", "beta=x"], "beta must be a number"),
         (["diagnose", "counts", "fourrooms", "--set", "b=1"], "counts has no parameter 'b'"),
         (["diagnose", "ssr", "fourrooms", "--set", "form=x"], ": form must be one of shifted"),
+        (["diagnose", "counts", "fourrooms", "--seed", "-1"], "--seed must be a whole number"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "0", "0"], "--seeds names a seed twice"),
+        (["run", "sarsa", "riverswim", "--seed", str(2**63)], "from 0 to 2^63 - 1, not"),
+        (
+            ["reproduce", "beta", "--scale", "smoke", "--seeds", str(2**32), "--estimate"],
+            "--seed must be a whole number from 0 to 2^32 - 1, not 4294967296",
+        ),
         (["run", "sarsa", "riverswim", "eta"], "unknown argument 'eta' of countless run; see"),
         (["run", "dqn", "deepsea-4", "--sr", "maybe"], ": --sr must be on or off, not 'maybe'"),
         (["run", "dqn", "deepsea-4", "--frames", "x"], ": --frames must be a whole number"),

@@ -6,7 +6,7 @@ from numba import njit
 
 from countless.agents.tabular.kernels.streams import draw, open_streams
 from countless.core.errors import BadInput
-from countless.core.seeding import check_seed, run_stream, seed_words, stream_key
+from countless.core.seeding import check_seed, check_seeds, run_stream, seed_words, stream_key
 
 
 @njit
@@ -37,7 +37,19 @@ def test_streams_differ_between_seeds_runs_and_configurations():
     assert len(firsts) == 800
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "3", True, None])
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.5, "3", True, None])
 def test_bad_seed(seed):
     with pytest.raises(BadInput, match="seed must be a whole number"):
         check_seed(seed)
+
+
+def test_a_seed_of_fewer_bits():
+    assert check_seed(2**32 - 1, 32) == 2**32 - 1
+    with pytest.raises(BadInput, match=r"from 0 to 2\^32 - 1, not 4294967296"):
+        check_seed(2**32, 32)
+
+
+def test_a_list_of_seeds_names_each_once():
+    assert check_seeds([3, 0]) == (3, 0)
+    with pytest.raises(BadInput, match="names a seed twice: 1 2 1"):
+        check_seeds([1, 2, 1])

@@ -430,6 +430,9 @@ def test_what_is_missing_is_told(results, tmp_path):
     (place / "plan.json").write_text(plan)
     with pytest.raises(CountlessError, match="lacks theorem1 in random counts; run the experiment"):
         show(EXPERIMENTS["theorem1"], tmp_path)
+    page, shown = report_html(tmp_path)  # what is there is shown all the same
+    assert shown == ["theorem1"]
+    assert "lacks theorem1 in random counts; run the experiment again" in page
 
 
 def short_job(runs, steps):

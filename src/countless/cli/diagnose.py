@@ -16,11 +16,13 @@ from countless.cli.output import print_json, print_lines, print_table
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, naming_options
 from countless.core.parameters import default_of
+from countless.core.seeding import check_seeds
 from countless.experiments.diagnose import Diagnosis, diagnose, draw
 
 
 def command(arguments: argparse.Namespace) -> None:
     parameters = _parameters(arguments.bonus, arguments.set)
+    seeds = check_seeds(arguments.seeds or [arguments.seed])
     walks = [
         diagnose(
             arguments.bonus,
@@ -31,7 +33,7 @@ def command(arguments: argparse.Namespace) -> None:
             parameters=parameters,
             reporter=Bars(),
         )
-        for seed in arguments.seeds or [arguments.seed]
+        for seed in seeds
     ]
     first = walks[0]
     figure = draw(first, arguments.out)

@@ -17,7 +17,7 @@ from countless.core.bars import Bars
 from countless.core.errors import BadInput, named
 from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder
-from countless.core.seeding import check_seed
+from countless.core.seeding import check_seed, check_seeds
 from countless.experiments.catalogue import members
 from countless.experiments.experiment import Experiment, Finished, Plan, Records, run
 from countless.runs.store import Store
@@ -88,9 +88,7 @@ def _estimate(
 
 def _plan(arguments: argparse.Namespace) -> Plan:
     runs = DEFAULTS.runs if arguments.runs is None else arguments.runs
-    seeds = tuple(check_seed(seed) for seed in arguments.seeds or DEFAULTS.seeds)
-    if len(set(seeds)) < len(seeds):
-        raise BadInput(f"{named('seeds')} names a seed twice: {' '.join(map(str, seeds))}")
+    seeds = check_seeds(arguments.seeds or DEFAULTS.seeds)
     return Plan(
         check_count("runs", runs, 1_000_000, least=10),
         check_seed(arguments.seed or 0),

@@ -12,6 +12,7 @@ from countless.cli.output import print_json, print_lines
 from countless.core.bars import Bars
 from countless.core.cores import usable_cores
 from countless.core.errors import BadInput, install_hint
+from countless.core.seeding import check_seed
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -26,6 +27,7 @@ def command(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.run)
     if arguments.steps < 1 or not 0.0 <= arguments.epsilon <= 1.0:
         raise BadInput("--steps must be at least 1 and --epsilon lie in [0, 1]")
+    check_seed(arguments.seed)
     tune_process(usable_cores())
     job, trainer = open_run(folder)
     kinds: dict[str, type[Video | WatchPage]] = {".mp4": Video, ".html": WatchPage}

@@ -14,7 +14,7 @@ from typing import Any
 from countless.agents.tabular.agent import kernel_case
 from countless.analysis.tables import Cell, Table, counted
 from countless.core.cores import usable_cores
-from countless.core.errors import CountlessError
+from countless.core.errors import BadInput, CountlessError
 from countless.core.progress import Reporter
 from countless.core.provenance import machine
 from countless.core.seeding import digest
@@ -198,6 +198,8 @@ def _known_jobs(experiment: Experiment, plan: Plan, store: Store) -> tuple[list[
     try:
         for listed in experiment.jobs(plan, Records(store)):
             jobs += listed
+    except BadInput:
+        raise
     except CountlessError:  # a later list needs results that are not there
         return jobs, False
     return jobs, True

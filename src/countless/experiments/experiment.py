@@ -41,6 +41,10 @@ class Plan:
     device: str = "cpu"  # Atari games may be played elsewhere; what rounds otherwise is another job
 
 
+class IncompleteError(CountlessError):
+    """A record that an experiment shows is not there, or is damaged."""
+
+
 class Records:
     """The records of the jobs of an experiment, by job."""
 
@@ -61,7 +65,7 @@ class Records:
     def __getitem__(self, job: Job) -> StoredJob:
         found = self.find(job)
         if found is None:
-            raise CountlessError(
+            raise IncompleteError(
                 f"{self._store.folder} lacks {job.label}; run the experiment again to complete it"
             )
         return found
@@ -251,8 +255,8 @@ def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
     return [one.folder.name for one in done if one is not None and one.folder is not None]
 
 
-def show(experiment: Experiment, results: Path) -> Finished:
-    """Render what was run to its end."""
+def show(experiment: Experiment, results: Path, *, whole: bool = True) -> Finished:
+    """Render what was run to its end; unless it must be `whole`, say so where a record is missing."""
     place = results / FOLDER / experiment.name
     kept = _read_plan(place)
     if kept is None:
@@ -262,7 +266,12 @@ def show(experiment: Experiment, results: Path) -> Finished:
         )
     plan, _ = kept
     command = command_of(experiment, plan)
-    section = experiment.render(plan, Records(Store(results, command)), place)
+    try:
+        section = experiment.render(plan, Records(Store(results, command)), place)
+    except IncompleteError as error:
+        if whole:
+            raise
+        section = Section(words=(f"Not shown here: {error} (`{command}`).",))
     folders = planned_jobs(experiment, results)
     return Finished(experiment, section, _made(command, results, folders, section, plan))
 

@@ -73,9 +73,9 @@ MANY_RUNS = 20  # from which on a distribution is worth a look
 
 
 def finished_experiments(results: Path) -> list[Finished]:
-    """The experiments that were run to their end in a folder of results."""
+    """The experiments that were run to their end in a folder of results, whole or not."""
     return [
-        show(experiment, results)
+        show(experiment, results, whole=False)
         for experiment in EXPERIMENTS.values()
         if is_planned(experiment, results)
     ]

@@ -82,7 +82,7 @@ class HostJob:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
+        check_seed(self.seed, 32)  # Stable-Baselines3 takes no larger one
         check_count("frames", self.frames)
 
     @property

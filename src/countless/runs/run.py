@@ -14,6 +14,7 @@ from countless.core.bars import reporter_for
 from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.parameters import check_choice, check_count
 from countless.core.progress import Reporter
+from countless.core.seeding import check_seeds
 from countless.envs.catalog import as_mdp
 from countless.runs.engines import Where, make_engine
 from countless.runs.job import Job
@@ -73,9 +74,7 @@ class Budget:
         seeds = [self.seed or 0] if self.seeds is None else list(self.seeds)
         if not seeds:
             raise BadInput(f"{named('seeds')} names no seed")
-        if len(set(seeds)) < len(seeds):
-            raise BadInput(f"{named('seeds')} names a seed twice: {' '.join(map(str, seeds))}")
-        return seeds
+        return list(check_seeds(seeds))
 
 
 def run(

@@ -101,7 +101,7 @@ agents = st.one_of(
 )
 
 
-@given(agents, mdps, st.integers(0, 2**64 - 1))
+@given(agents, mdps, st.integers(0, 2**63 - 1))
 @settings(max_examples=60, deadline=None)
 def test_random_mdps(agent, mdp, seed):
     check_against_twin(agent, mdp, steps=150, runs=2, seed=seed)
