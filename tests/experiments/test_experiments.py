@@ -31,7 +31,7 @@ from countless.experiments.paper_and_ours import entry_job, pick
 from countless.experiments.published import DOMAIN_LABELS, TABLE_1
 from countless.experiments.report import finished_experiments, report_html
 from countless.runs.engine import LocalEngine
-from countless.runs.job import Execution
+from countless.runs.job import Execution, Stopped
 from countless.runs.store import Store, stored_jobs
 from countless.runs.tabular import TabularJob
 from small_runs import Listener
@@ -433,6 +433,19 @@ def test_what_is_missing_is_told(results, tmp_path):
     page, shown = report_html(tmp_path)  # what is there is shown all the same
     assert shown == ["theorem1"]
     assert "lacks theorem1 in random counts; run the experiment again" in page
+
+
+def test_a_report_tells_of_an_interrupted_experiment(tmp_path):
+    class Interrupted:
+        def run(self, jobs, store):
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run(EXPERIMENTS["theorem1"], PLAN, tmp_path, Interrupted())
+    page, shown = report_html(tmp_path)
+    assert shown == ["theorem1"]
+    assert "run the experiment again to complete it.</p>" in page
+    assert "countless reproduce theorem1 --runs 30 --seed 3" in page
 
 
 def short_job(runs, steps):

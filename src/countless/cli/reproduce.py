@@ -19,7 +19,7 @@ from countless.core.parameters import check_choice, check_count
 from countless.core.records import ensure_folder
 from countless.core.seeding import check_seed, check_seeds
 from countless.experiments.catalogue import members
-from countless.experiments.experiment import Experiment, Finished, Plan, Records, run
+from countless.experiments.experiment import Experiment, Finished, Plan, Records, execute, show
 from countless.runs.store import Store
 
 DEFAULTS = Plan()
@@ -55,7 +55,8 @@ def command(arguments: argparse.Namespace) -> None:
             print(f"{i + 1} of {len(experiments)}: {experiment.title}", file=sys.stderr)
         _announce(experiment, plan, Store(results))
         with engine_of(where, results, None, experiment.engine == "dqn") as engine:
-            finished.append(run(experiment, plan, results, engine))
+            execute(experiment, plan, results, engine)
+        finished.append(show(experiment, results))  # a Ctrl-C while it draws does not wait
         if not arguments.json:
             print_finished(finished[-1])
     if arguments.json:

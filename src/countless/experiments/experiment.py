@@ -27,6 +27,7 @@ from countless.runs.store import Store, StoredJob
 
 Returns = NDArray[np.float64]
 FOLDER = "experiments"  # of a store: the plan and the figures of each
+PLAN = "plan.json"
 
 
 @dataclass(frozen=True)
@@ -185,28 +186,37 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
 
 
 def run(experiment: Experiment, plan: Plan, results: Path, engine: Engine) -> Finished:
-    """Run what is missing, write down the plan, and show it."""
+    """Run what is missing, and show it."""
+    execute(experiment, plan, results, engine)
+    return show(experiment, results)
+
+
+def execute(experiment: Experiment, plan: Plan, results: Path, engine: Engine) -> None:
+    """Run what is missing, and write down the plan.
+
+    A first plan is written before anything runs, so that a report tells of an experiment that was
+    interrupted; one that can be shown so far takes the place of an earlier one, too.
+    """
     store = Store(results, command_of(experiment, plan))
     records = Records(store)
     place = ensure_folder(results / FOLDER / experiment.name)
-    if experiment.partial:
+    if experiment.partial or not (place / PLAN).exists():
         _write_plan(place, plan, [])
     folders: list[str] = []
     for jobs in experiment.jobs(plan, records):
         engine.run(jobs, store)
         folders += [str(kept.name) for job in jobs if (kept := store.place(job)) is not None]
     _write_plan(place, plan, folders)
-    return show(experiment, results)
 
 
 def _write_plan(place: Path, plan: Plan, folders: Sequence[str]) -> None:
-    kept = read_json(place / "plan.json") or {}
+    kept = read_json(place / PLAN) or {}
     settings = asdict(plan) | {"games": list(plan.games), "seeds": list(plan.seeds)}
     if plan.device == "cpu":
         settings.pop("device")  # as in plans from before there was a choice
     content = {"plan": settings, "jobs": list(dict.fromkeys(folders))}
     if {name: kept.get(name) for name in content} != content:
-        write_json(place / "plan.json", content)
+        write_json(place / PLAN, content)
 
 
 def _read_plan(place: Path) -> tuple[Plan, list[str]] | None:
@@ -214,7 +224,7 @@ def _read_plan(place: Path) -> tuple[Plan, list[str]] | None:
 
     A folder is a name in the store: it cannot lead out of it.
     """
-    path = place / "plan.json"
+    path = place / PLAN
     if not path.is_file():
         return None
     try:
@@ -239,7 +249,7 @@ def _read_plan(place: Path) -> tuple[Plan, list[str]] | None:
 def is_planned(experiment: Experiment, results: Path) -> bool:
     """Whether the experiment can be shown from a folder of results: it ran to its end, or can do so
     with the jobs that are done."""
-    return (results / FOLDER / experiment.name / "plan.json").is_file()
+    return (results / FOLDER / experiment.name / PLAN).is_file()
 
 
 def planned_jobs(experiment: Experiment, results: Path) -> list[str]:
@@ -271,7 +281,7 @@ def show(experiment: Experiment, results: Path, *, whole: bool = True) -> Finish
     except IncompleteError as error:
         if whole:
             raise
-        section = Section(words=(f"Not shown here: {error} (`{command}`).",))
+        section = Section(words=(f"Not shown here: {error}.",))
     folders = planned_jobs(experiment, results)
     return Finished(experiment, section, _made(command, results, folders, section, plan))
 

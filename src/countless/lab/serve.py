@@ -38,8 +38,7 @@ def warm_up(reporter: Reporter) -> None:
 
 def listen(port: int) -> socket.socket:
     """A socket on the loopback interface; port 0 takes any that is free."""
-    if port:
-        check_count("port", port, 65_535)
+    check_count("port", port, 65_535, least=0)
     taken = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
