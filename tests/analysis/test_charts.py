@@ -11,11 +11,9 @@ from countless.analysis.charts import (
     Sweep,
     curve_chart,
     distribution_chart,
-    line_styles,
     profile_chart,
-    spread,
 )
-from countless.analysis.curves import PALETTE
+from countless.analysis.curves import PALETTE, line_styles, spread
 from countless.analysis.statistics import mean_interval
 from countless.runs.groups import Curve
 

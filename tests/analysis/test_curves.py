@@ -64,6 +64,14 @@ def test_lines_end_at_the_mean_of_the_runs():
     assert ax.get_legend() is None
 
 
+def test_the_band_of_a_drawing_is_that_of_a_page():
+    y = np.array([[0.0, 0.0], [1.0, 0.5], [1.0, 1.0]])  # three runs: their range, not an interval
+    ax = plot_curves({"a": ("sarsa", Points(np.array([10.0, 20.0]), y))})
+    (drawn,) = ax.collections
+    box = drawn.get_paths()[0].get_extents()
+    assert (box.ymin, box.ymax) == (0.0, 1.0)
+
+
 def test_distributions_show_every_run():
     ax = plot_distribution({"a": np.array([3.0, 1.0, np.nan, 2.0]), "b": np.array([1.0])})
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[1, 100], [2, 200 / 3], [3, 100 / 3]])

@@ -15,6 +15,7 @@ from countless.analysis.statistics import (
     probability_of_improvement,
     profile,
     rank_correlation,
+    relative_change,
     summarise,
 )
 
@@ -107,6 +108,21 @@ def test_probability_of_improvement_by_hand():
     assert other == pytest.approx(1.0 - value)
     few = [np.array([1.0, 2.0])]
     assert np.isnan(probability_of_improvement(few, few)[1]).all()
+
+
+def test_relative_change_against_scipy():
+    rng = np.random.default_rng(1)
+    after, before = rng.normal(11.0, 2.0, size=40), rng.normal(10.0, 1.0, size=30)
+    value, ends = relative_change(after, before)
+    assert value == pytest.approx(after.mean() / before.mean() - 1.0)
+    theirs = stats.bootstrap(
+        (after, before),
+        lambda x, y, axis: x.mean(axis=axis) / y.mean(axis=axis) - 1.0,
+        method="percentile",
+        rng=np.random.default_rng(2),
+    ).confidence_interval
+    assert ends == pytest.approx((theirs.low, theirs.high), abs=0.01)
+    assert np.isnan(relative_change(after[:4], before)[1]).all()
 
 
 def test_pooled_iqm_against_scipy():

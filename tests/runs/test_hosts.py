@@ -1,16 +1,19 @@
-"""Stable-Baselines3's PPO as a job: kept, found again, the same wherever it runs."""
+"""Stable-Baselines3's PPO and DQN as jobs: kept, found again, the same wherever they run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 
 from countless.core.errors import BadInput
 from countless.runs import hosts, messages
 from countless.runs.engine import LocalEngine
 from countless.runs.groups import groups_of
-from countless.runs.hosts import HostConfig, HostJob, make_env
-from countless.runs.job import Execution, Stopped, job_id
+from countless.runs.host_agents import PPOConfig, SB3DQNConfig
+from countless.runs.hosts import HostJob, make_env
+from countless.runs.job import Execution, Outcome, Stopped, job_id
 from countless.runs.store import Store
 
 ROOM = "minigrid:MiniGrid-Empty-5x5-v0"
@@ -18,7 +21,7 @@ SHORT = {"scale": "none", "envs": 2, "rollout": 16, "batch": 16, "epochs": 1}
 
 
 def job(bonus="counts", seed=0, frames=320, **config):
-    return HostJob(ROOM, seed, frames, HostConfig(bonus=bonus, **SHORT | config))
+    return HostJob(ROOM, seed, frames, PPOConfig(bonus=bonus, **SHORT | config))
 
 
 def test_a_job_is_kept_and_found_again(tmp_path):
@@ -37,6 +40,18 @@ def test_a_job_is_kept_and_found_again(tmp_path):
     assert group.curve.y.shape[0] == 1
 
 
+def test_a_curve_begins_when_every_environment_has_ended_an_episode(tmp_path):
+    (done,) = LocalEngine().run([job()], Store(tmp_path))
+    episodes = done.records.to_pydict()
+    first_ends = [episodes["frames"][episodes["lane"].index(lane)] for lane in (0, 1)]
+    (group,) = groups_of([done])
+    begins = group.curve.x[np.isfinite(group.curve.y[0])][0]
+    assert begins - 320 / 50 < max(first_ends) <= begins
+    one_lane = done.records.filter(pc.equal(done.records["lane"], 0))
+    (half,) = groups_of([replace(done, outcome=Outcome(one_lane, None, {}))])
+    assert np.isnan(half.curve.y).all()
+
+
 def test_the_task_is_what_is_recorded_and_not_the_bonus():
     paid = job(frames=96).execute(None, Execution()).records
     returns = paid["return"].to_numpy()
@@ -52,12 +67,26 @@ def test_in_a_worker_it_has_the_same_bits(tmp_path):
     assert not apart[0].records["return"].equals(apart[1].records["return"])
 
 
-def test_what_a_worker_is_told(tmp_path):
-    message = json.dumps(messages.describe(job(bonus="rnd"), Store(tmp_path, "a test")))
+def off_policy(seed=0):
+    return HostJob(ROOM, seed, 320, SB3DQNConfig(bonus="counts", envs=2, warmup=50, batch=8))
+
+
+@pytest.mark.parametrize("sent", [job(bonus="rnd"), off_policy()], ids=["ppo", "dqn"])
+def test_what_a_worker_is_told(tmp_path, sent):
+    message = json.dumps(messages.describe(sent, Store(tmp_path, "a test")))
     same, store = messages.read(json.loads(message))
-    assert same == job(bonus="rnd")
-    assert job_id(same) == job_id(job(bonus="rnd"))
+    assert same == sent
+    assert job_id(same) == job_id(sent)
     assert store.folder == tmp_path
+
+
+def test_dqn_is_kept_with_its_parameters_and_learns_the_same_again(tmp_path):
+    (done,) = LocalEngine().run([off_policy()], Store(tmp_path))
+    again = off_policy().execute(None, Execution()).records
+    assert again.equals(done.records.replace_schema_metadata(None))
+    assert set(done.records["agent"].to_pylist()) == {"sb3-dqn"}
+    assert set(done.records["target_period"].to_pylist()) == {100}
+    assert not again.equals(off_policy(seed=1).execute(None, Execution()).records)
 
 
 def test_asked_to_stop_it_leaves_nothing(tmp_path):
@@ -81,7 +110,7 @@ def test_missing_packages(monkeypatch):
     with pytest.raises(BadInput, match="needs minigrid, which is not installed: pip install"):
         job().check(None)
     monkeypatch.setattr(hosts, "find_spec", lambda name: None)
-    with pytest.raises(BadInput, match="PPO needs stable_baselines3"):
+    with pytest.raises(BadInput, match="ppo needs stable_baselines3"):
         job().check(None)
 
 
@@ -95,4 +124,4 @@ def test_missing_packages(monkeypatch):
 )
 def test_bad_input(settings, message):
     with pytest.raises(BadInput, match=message):
-        HostConfig(**settings)
+        PPOConfig(**settings)

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.curves import PALETTE, Curve, band, styles
-from countless.analysis.statistics import FEWEST_RUNS, RESAMPLES, profile
+from countless.analysis.curves import PALETTE, Curve, band, line_styles, spread
+from countless.analysis.statistics import profile
 
 LEVELS = 160  # points of a distribution
 DIGITS = 5  # that a page needs of a number
 MAP_DIGITS = 3  # a colour tells less
 MARK_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8C6D00")
-BOOTSTRAP_CURVES = 200  # runs, above which the normal interval of a mean is as good
 GREY = "#808080"  # of what is there to compare with; told from both papers
 
 
@@ -212,20 +211,6 @@ def compact(
     return short
 
 
-def line_styles(labels: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """A style for each label -> agent: no dashes where colours are enough to tell lines apart."""
-    chosen = styles(labels.items())
-    if len(labels) > len(PALETTE):
-        return chosen
-    free = list(PALETTE)
-    solid = {}
-    for label, (colour, _) in chosen.items():
-        own = colour if colour in free else free[0]
-        free.remove(own)
-        solid[label] = (own, "-")
-    return solid
-
-
 def banded(label: str, x: NDArray[Any], y: NDArray[Any], style: tuple[str, str]) -> Series:
     """The mean of y (runs, points) where some run is known, with what `spread` says of it."""
     mean, _ = band(y)
@@ -234,29 +219,6 @@ def banded(label: str, x: NDArray[Any], y: NDArray[Any], style: tuple[str, str])
     if not np.isfinite(low).any():
         return Series(label, x[known], mean[known], style=style)
     return Series(label, x[known], mean[known], low[known], high[known], style)
-
-
-def spread(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The ends of the band around a mean over runs, for y (runs, points).
-
-    From five runs on the 95% bootstrap interval of the mean; of more than 200, for which it is the
-    same, the normal one. Fewer runs have no interval: the range of the runs, from two on.
-    """
-    mean, half = band(y)
-    runs, known = len(y), np.isfinite(y)
-    if runs > BOOTSTRAP_CURVES:
-        return mean - half, mean + half
-    several = known.sum(axis=0) > 1
-    if runs < FEWEST_RUNS:
-        ends = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
-    else:
-        drawn = np.random.default_rng(0).multinomial(runs, np.full(runs, 1 / runs), RESAMPLES)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            means = (drawn @ np.where(known, y, 0.0)) / (drawn @ known)
-        # A resample without a run that is known here says nothing: it counts as the mean.
-        low, high = np.quantile(np.where(np.isfinite(means), means, mean), (0.025, 0.975), axis=0)
-        ends = low, high
-    return np.where(several, ends[0], np.nan), np.where(several, ends[1], np.nan)
 
 
 def curve_chart(title: str, curves: Mapping[str, tuple[str, Curve]]) -> Chart:

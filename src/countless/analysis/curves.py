@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from countless.analysis.plots import STYLE, save_figure, short
+from countless.analysis.statistics import FEWEST_RUNS, RESAMPLES
 
 Array = NDArray[np.float64]
 
@@ -23,6 +24,7 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#0
 DASHES = ("-", "--", ":")
 STYLES = tuple((colour, dash) for dash in DASHES for colour in PALETTE)
 LONG_LABEL = 30  # characters
+BOOTSTRAP_CURVES = 200  # runs, above which the normal interval of a mean is as good
 
 # What is often drawn together has a style of its own.
 KNOWN = (
@@ -61,6 +63,20 @@ def styles(labels: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
     return chosen
 
 
+def line_styles(labels: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """A style for each label -> agent: no dashes where colours are enough to tell lines apart."""
+    chosen = styles(labels.items())
+    if len(labels) > len(PALETTE):
+        return chosen
+    free = list(PALETTE)
+    solid = {}
+    for label, (colour, _) in chosen.items():
+        own = colour if colour in free else free[0]
+        free.remove(own)
+        solid[label] = (own, "-")
+    return solid
+
+
 def band(y: Array) -> tuple[Array, Array]:
     """The mean over runs and the half width of its 95% interval, where runs are known."""
     known = np.isfinite(y)
@@ -73,25 +89,48 @@ def band(y: Array) -> tuple[Array, Array]:
     return np.where(runs > 0, mean, np.nan), np.where(runs > 1, half, np.nan)
 
 
+def spread(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of the band around a mean over runs, for y (runs, points).
+
+    From five runs on the 95% bootstrap interval of the mean; of more than 200, for which it is the
+    same, the normal one. Fewer runs have no interval: the range of the runs, from two on.
+    """
+    mean, half = band(y)
+    runs, known = len(y), np.isfinite(y)
+    if runs > BOOTSTRAP_CURVES:
+        return mean - half, mean + half
+    several = known.sum(axis=0) > 1
+    if runs < FEWEST_RUNS:
+        ends = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
+    else:
+        drawn = np.random.default_rng(0).multinomial(runs, np.full(runs, 1 / runs), RESAMPLES)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = (drawn @ np.where(known, y, 0.0)) / (drawn @ known)
+        # A resample without a run that is known here says nothing: it counts as the mean.
+        low, high = np.quantile(np.where(np.isfinite(means), means, mean), (0.025, 0.975), axis=0)
+        ends = low, high
+    return np.where(several, ends[0], np.nan), np.where(several, ends[1], np.nan)
+
+
 def plot_curves(
     curves: Mapping[str, tuple[str, Curve]],
     ax: Axes | None = None,
     chosen: Mapping[str, tuple[str, str]] | None = None,
 ) -> Axes:
-    """Mean return with its 95% band, one line for each label -> (agent, curve)."""
+    """Mean return with the band of `spread`, one line for each label -> (agent, curve)."""
     with plt.rc_context(STYLE):
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
-        chosen = chosen or styles((label, agent) for label, (agent, _) in curves.items())
+        chosen = chosen or line_styles({label: agent for label, (agent, _) in curves.items()})
         unit = "steps"
         for label, (_, curve) in curves.items():
             colour, dash = chosen[label]
-            mean, half = band(curve.y)
+            mean, _ = band(curve.y)
+            low, high = spread(curve.y)
             known = np.isfinite(mean)
             x, unit = curve.x[known], curve.unit
             ax.plot(x, mean[known], dash, color=colour, linewidth=1.4, label=label)
-            low, high = (mean - half)[known], (mean + half)[known]
-            ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+            ax.fill_between(x, low[known], high[known], color=colour, alpha=0.2, linewidth=0)
         ax.set_xlabel(unit)
         ax.set_ylabel("reward so far" if unit == "steps" else "return of an episode")
         for axis in (ax.xaxis, ax.yaxis):
@@ -122,7 +161,7 @@ def plot_distribution(returns: Mapping[str, Array], ax: Axes | None = None) -> A
 def draw_curves(stem: Path, panels: Mapping[str, Mapping[str, tuple[str, Curve]]]) -> None:
     """`<stem>.png` and `<stem>.svg`: one panel per title, one curve per label -> (agent, curve)."""
     every = {label: agent for curves in panels.values() for label, (agent, _) in curves.items()}
-    chosen = styles(every.items())
+    chosen = line_styles(every)
     with plt.rc_context(STYLE):
         across = min(3, len(panels))
         down = math.ceil(len(panels) / across)

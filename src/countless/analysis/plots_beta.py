@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.charts import GREY, spread
-from countless.analysis.curves import band, styles
+from countless.analysis.charts import GREY
+from countless.analysis.curves import band, spread, styles
 from countless.analysis.plots import STYLE, save_figure, short
 
 Values = NDArray[Any]  # of each seed, or (seeds, betas)

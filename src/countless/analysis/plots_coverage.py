@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from numpy.typing import NDArray
 
-from countless.analysis.charts import line_styles
+from countless.analysis.curves import line_styles
 from countless.analysis.plots import STYLE, save_figure, short
 
 Line = tuple[NDArray[Any], NDArray[Any]]  # frames, cells

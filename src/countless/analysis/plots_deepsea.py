@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from countless.analysis.charts import GREY, Chart, Intervals, Mark, Series, line_styles
+from countless.analysis.charts import GREY, Chart, Intervals, Mark, Series
+from countless.analysis.curves import line_styles
 from countless.analysis.plots import COLOURS, STYLE, save_figure, short
 
 # One colour and marker per agent.

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.curves import styles
+from countless.analysis.curves import line_styles
 from countless.analysis.plots import STYLE, save_figure
 from countless.analysis.statistics import profile
 
@@ -19,7 +19,7 @@ LEVELS = np.linspace(0.0, 1.0, 101)
 
 def draw_profiles(stem: Path, scores: Mapping[str, Sequence[NDArray[Any]]]) -> None:
     """The share of runs with at least a score, averaged over the tasks (Agarwal et al. 2021)."""
-    looks = styles((label, label) for label in scores)
+    looks = line_styles({label: label for label in scores})
     with plt.rc_context(STYLE):
         figure, ax = plt.subplots(figsize=(6.4, 3.8))
         for label, tasks in scores.items():

@@ -173,6 +173,26 @@ def probability_of_improvement(
     return value, (float(low), float(high))
 
 
+def relative_change(
+    after: NDArray[np.float64], before: NDArray[np.float64], seed: int = 0
+) -> tuple[float, tuple[float, float]]:
+    """The mean of one set of runs against that of another, and its 95% interval: 0.1 is 10% more.
+
+    The bootstrap draws the runs of both sets anew. NaN for the interval where a set has fewer than
+    five runs.
+
+    >>> relative_change(np.array([3.0, 3.0]), np.array([2.0, 2.0]))[0]
+    0.5
+    """
+    value = float(after.mean() / before.mean()) - 1.0
+    if min(len(after), len(before)) < FEWEST_RUNS:
+        return value, (float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    means = [x[rng.integers(0, len(x), (RESAMPLES, len(x)))].mean(axis=1) for x in (after, before)]
+    low, high = np.quantile(means[0] / means[1] - 1.0, (0.025, 0.975))
+    return value, (float(low), float(high))
+
+
 def _beats(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     """The share of pairs in which x is larger; a tie counts half."""
     return float(((x[:, None] > y).mean() + (x[:, None] >= y).mean()) / 2.0)

@@ -44,11 +44,13 @@ EXIT_CODES = (
 )
 
 # The names of `experiments.catalogue`, which is slow to import; a test compares the two.
+DEEP_EXPERIMENTS = (
+    "table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta", "harm",
+)  # fmt: skip
 EXPERIMENTS = (
     "table1", "table2", "table5", "table6", "figure2", "maps", "theorem1", "more-mdps", "conjecture",
-    "norm-exponents", "default-representation", "regret", "leaderboard", "table3", "table4",
-    "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta", "tabular", "beyond",
-    "deep",
+    "norm-exponents", "default-representation", "regret", "leaderboard", *DEEP_EXPERIMENTS, "tabular",
+    "beyond", "deep",
 )  # fmt: skip
 
 _KINDS = {"int": "a whole number", "float": "a number", "number": "a whole number"}
@@ -308,7 +310,7 @@ def _add_reproduce(commands: _Commands) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the fresh runs (default: 0)")
     deep = parser.add_argument_group(
         "deep experiments",
-        "For table3, table4, ablations, deepsea, figure2-deep, minigrid, montezuma and beta.",
+        f"For {', '.join(DEEP_EXPERIMENTS)}.",
     )
     deep.add_argument(
         "--scale",

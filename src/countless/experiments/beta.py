@@ -9,19 +9,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.charts import GREY, Chart, Panels, Series, banded, line_styles
+from countless.analysis.charts import GREY, Chart, Panels, Series, banded
+from countless.analysis.curves import line_styles
 from countless.analysis.tables import Cell, Table
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
 from countless.experiments.minigrid import env_of, task_of
 from countless.runs.groups import LAST
-from countless.runs.hosts import HostConfig, HostJob
+from countless.runs.host_agents import PPOConfig
+from countless.runs.hosts import HostJob
 from countless.runs.job import Job
 
 SPARSE = env_of("KeyCorridorS3R1")  # PPO alone does not find its reward in so many steps
 EASY = env_of("Empty-8x8")  # it finds this one
 DENSE = "CartPole-v1"  # every step is paid
 BONUSES = ("sr-norm",)
-DEFAULT = HostConfig().beta
+DEFAULT = PPOConfig().beta
 ALONE = "PPO alone"
 
 
@@ -42,7 +44,7 @@ EXTENTS = {
 
 def cell_job(env: str, bonus: str, beta: float, seed: int, plan: Plan) -> HostJob:
     """One seed of PPO with a bonus of that beta; without a bonus, beta plays no part."""
-    config = HostConfig() if bonus == "none" else HostConfig(bonus=bonus, beta=beta)
+    config = PPOConfig() if bonus == "none" else PPOConfig(bonus=bonus, beta=beta)
     return HostJob(env, seed, EXTENTS[plan.scale].steps, config)
 
 

@@ -11,6 +11,7 @@ from countless.experiments import (
     default_representation,
     figure2,
     figure2_deep,
+    harm,
     leaderboard,
     maps,
     minigrid,
@@ -50,6 +51,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         minigrid.EXPERIMENT,
         montezuma.EXPERIMENT,
         beta.EXPERIMENT,
+        harm.EXPERIMENT,
     )
 }
 BEYOND = ("conjecture", "norm-exponents", "default-representation", "regret", "leaderboard")

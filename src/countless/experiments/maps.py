@@ -14,7 +14,8 @@ from countless.agents.catalogue import make_agent
 from countless.agents.tabular.agent import TabularAgent, describe
 from countless.agents.tabular.maps import MapSums, sum_runs
 from countless.agents.tabular.simulate import REWARD, STATE, trace_runs
-from countless.analysis.charts import Chart, MapChart, MapLine, Panels, Series, line_styles
+from countless.analysis.charts import Chart, MapChart, MapLine, Panels, Series
+from countless.analysis.curves import line_styles
 from countless.analysis.plots_norm import MapRow, draw_maps
 from countless.envs.catalog import make_mdp
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section

@@ -22,7 +22,8 @@ from countless.experiments.experiment import (
     unfinished,
 )
 from countless.runs.groups import LAST, groups_of
-from countless.runs.hosts import HostConfig, HostJob
+from countless.runs.host_agents import PPOConfig
+from countless.runs.hosts import HostJob
 from countless.runs.job import Job
 from countless.runs.solved import Solved, first
 from countless.runs.store import StoredJob
@@ -65,7 +66,8 @@ TASKS = tuple(PUBLISHED)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a scale of this study runs: the tasks, the steps of each host, the seeds of pictures."""
+    """How much a scale of this study runs: the tasks, the steps of each host, and how many of the
+    plan's seeds what is slow is run with."""
 
     tasks: tuple[str, ...]
     pictures: tuple[str, ...]  # those that are seen as pictures too
@@ -73,15 +75,18 @@ class Extent:
     ppo_pictures: int
     dqn: int
     picture_seeds: int
+    dqn_seeds: int
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
 EXTENTS = {
     "smoke": Extent(
-        ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 4_096, 600, 1, {"epsilon_steps": 200}
+        ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 4_096, 600, 1, 1, {"epsilon_steps": 200}
     ),
-    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 120_000, 100_000, 40_000, 3),
-    "paper": Extent(TASKS, TASKS, 2_000_000, 2_000_000, 500_000, 10, {"epsilon_steps": 100_000}),
+    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 120_000, 100_000, 40_000, 3, 5),
+    "paper": Extent(
+        TASKS, TASKS, 2_000_000, 2_000_000, 500_000, 10, 10, {"epsilon_steps": 100_000}
+    ),
 }
 
 
@@ -117,7 +122,7 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
     extent = EXTENTS[plan.scale]
     if row.host == "ppo":
         steps = extent.ppo_pictures if view == PICTURES else extent.ppo
-        config = HostConfig(bonus=row.bonus, view=view, entropy=row.entropy)
+        config = PPOConfig(bonus=row.bonus, view=view, entropy=row.entropy)
         return HostJob(env, seed, steps, config)
     from countless.runs.dqn import make_job
 
@@ -132,15 +137,19 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
     )
 
 
-def cells(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Each task, how it is seen, and the seeds."""
+def cells(plan: Plan) -> list[tuple[str, str]]:
+    """Each task, and how it is seen."""
+    seen = [(env, SYMBOLS) for env in plan.games]
+    pictures = EXTENTS[plan.scale].pictures
+    return seen + [(env, PICTURES) for env in plan.games if task_of(env) in pictures]
+
+
+def seeds_of(row: Row, view: str, plan: Plan) -> tuple[int, ...]:
+    """The seeds that an agent is run with: fewer than the plan's where a run is slow."""
     extent = EXTENTS[plan.scale]
-    seen = [(env, SYMBOLS, plan.seeds) for env in plan.games]
-    return seen + [
-        (env, PICTURES, plan.seeds[: extent.picture_seeds])
-        for env in plan.games
-        if task_of(env) in extent.pictures
-    ]
+    if view == PICTURES:
+        return plan.seeds[: extent.picture_seeds]
+    return plan.seeds if row.host == "ppo" else plan.seeds[: extent.dqn_seeds]
 
 
 def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
@@ -148,10 +157,9 @@ def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
     yield [
         cell_job(row, env, view, seed, plan)
         for seed in plan.seeds
-        for env, view, seeds in cells(plan)
-        if seed in seeds
+        for env, view in cells(plan)
         for row in ROWS
-        if view in row.views
+        if view in row.views and seed in seeds_of(row, view, plan)
     ]
 
 
@@ -191,14 +199,14 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     found: Found = {
         (row.label, env, view): [
             done
-            for seed in seeds
+            for seed in seeds_of(row, view, plan)
             if (done := records.find(cell_job(row, env, view, seed, plan))) is not None
         ]
-        for env, view, seeds in cells(plan)
+        for env, view in cells(plan)
         for row in ROWS
         if view in row.views
     }
-    tables = [_cell_table(env, view, found) for env, view, _ in cells(plan)]
+    tables = [_cell_table(env, view, found) for env, view in cells(plan)]
     ends = {
         row.label: [[outcome(job) for job in found[row.label, env, SYMBOLS]] for env in plan.games]
         for row in ROWS
@@ -219,7 +227,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             and (kept := found.get((row.label, env, view)))
             and (curve := groups_of(kept)[0].curve) is not None
         }
-        for env, view, _ in cells(plan)
+        for env, view in cells(plan)
     }
     figures: list[Figure] = []
     shown: list[Panels] = []
@@ -254,9 +262,8 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     if any(found.values()):
         shown.append(_successes(found, plan, whole))
     extent = EXTENTS[plan.scale]
-    seeds_of = {(env, view): len(seeds) for env, view, seeds in cells(plan)}
     ended = sum(map(len, found.values()))
-    planned = sum(seeds_of[env, view] for _, env, view in found)
+    planned = sum(len(several) for several in jobs(plan, records))
     return Section(
         (*tables, *([_overall(whole, areas, plan)] if whole else [])),
         tuple(figures),
@@ -275,7 +282,7 @@ def _successes(found: Found, plan: Plan, whole: Mapping[str, Sequence[Returns]])
             for row in ROWS
             if (seeds := found.get((row.label, env, view)))
         }
-        for env, view, _ in cells(plan)
+        for env, view in cells(plan)
     }
     charts = []
     for title, scores in cases.items():
@@ -356,7 +363,7 @@ def _words(extent: Extent) -> tuple[str, ...]:
         f"({extent.ppo_pictures:,} with pictures), our DQN {extent.dqn:,} (`--scale small`). The "
         "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
         "56 pixels in colour. The bonuses of PPO are standardised (`scale=standardise`) with β = "
-        f"{HostConfig().beta:g}, the same in all tasks. PPO's loss has no term for the entropy, "
+        f"{PPOConfig().beta:g}, the same in all tasks. PPO's loss has no term for the entropy, "
         f"which is Stable-Baselines3's default; with entropy it has one of weight {ENTROPY:g}, another "
         "way to explore.",
         "Success: the share of a run's last 100 episodes that reach the goal, mean over the seeds. "

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.agents.dqn.agents import FRAMES, OF_BONUS
-from countless.analysis.charts import Chart, Panels, Series, line_styles
+from countless.analysis.charts import Chart, Panels, Series
+from countless.analysis.curves import line_styles
 from countless.analysis.tables import Cell, Table
 from countless.envs.places import CELL
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished

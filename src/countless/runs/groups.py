@@ -120,7 +120,11 @@ def _tabular_curve(job: StoredJob) -> Curve | None:
 
 
 def _episode_curve(jobs: Sequence[StoredJob], frames: int) -> Curve:
-    """The mean return of the episodes that ended in each fiftieth of the budget."""
+    """The mean return of the episodes that ended in each fiftieth of the budget.
+
+    It begins when every environment has ended an episode: the first ones to end are the short ones,
+    and where a short episode is a success they would be a peak that no agent had learned.
+    """
     edges = np.linspace(0, frames, CURVE_POINTS + 1)
     y = np.full((len(jobs), CURVE_POINTS), np.nan)
     for row, job in zip(y, jobs, strict=True):
@@ -128,7 +132,10 @@ def _episode_curve(jobs: Sequence[StoredJob], frames: int) -> Curve:
             continue
         when, scores = job.records["frames"].to_numpy(), job.records["return"].to_numpy()
         bins = np.clip(np.searchsorted(edges, when, side="left") - 1, 0, CURVE_POINTS - 1)
-        for k in np.unique(bins):
+        lanes, first_ends = np.unique(job.records["lane"].to_numpy(), return_index=True)
+        if len(lanes) < job.about["identity"]["config"]["envs"]:
+            continue
+        for k in np.unique(bins[bins >= bins[first_ends].max()]):
             row[k] = scores[bins == k].mean()
     return Curve(edges[1:], y, "frames")
 

@@ -1,4 +1,4 @@
-"""Jobs of other people's agents with a bonus of ours: Stable-Baselines3's PPO.
+"""Jobs of other people's agents with a bonus of ours: Stable-Baselines3's PPO and DQN.
 
 A host has no checkpoint that would go on to the bit, so a job that was stopped begins anew; its runs
 take minutes.
@@ -18,11 +18,12 @@ import numpy as np
 
 from countless.bonuses.registry import bonus_kind
 from countless.core.errors import BadInput, install_hint
-from countless.core.parameters import check_count, choice, real, validate, whole, word
+from countless.core.parameters import check_count
 from countless.core.progress import Task
 from countless.core.records import ensure_folder, read_json, write_table
 from countless.core.seeding import check_seed
 from countless.runs.episodes import episode_table
+from countless.runs.host_agents import HOSTS, HostConfig, PPOConfig
 from countless.runs.job import Execution, Outcome, Stopped
 from countless.runs.stopwatch import Stopwatch
 from countless.runs.store import about_records
@@ -38,52 +39,23 @@ EVERY = 0.5  # seconds between two lines of progress
 
 
 @dataclass(frozen=True)
-class HostConfig:
-    """PPO as Stable-Baselines3 has it, the bonus around it, and what both see."""
-
-    bonus: str = word("none", "a name of `countless list bonuses`, or none")
-    beta: float = real(0.3, "factor on the bonus", "[0, inf)")
-    scale: str = choice(
-        "standardise",
-        "how the bonus is scaled: see docs/bonuses.md",
-        ("none", "std", "standardise"),
-    )
-    view: str = choice(
-        "symbols",
-        "MiniGrid: what the agent sees, the codes of the cells before it or a picture of them; other "
-        "environments show what they show",
-        ("symbols", "pictures"),
-    )
-    envs: int = whole(8, "environments stepped together", "[1, 512]")
-    rollout: int = whole(128, "steps of each environment between updates", "[2, inf)")
-    batch: int = whole(256, "steps per gradient", "[2, inf)")
-    epochs: int = whole(4, "passes over the steps of an update", "[1, inf)")
-    learning_rate: float = real(0.0003, "step size of Adam", "(0, inf)")
-    entropy: float = real(0.0, "weight of the entropy in the loss", "[0, inf)")
-    gamma: float = real(0.99, "discount", "[0, 1)")
-
-    def __post_init__(self) -> None:
-        validate(self)
-
-    def describe(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-@dataclass(frozen=True)
 class HostJob:
-    """One seed of PPO with one bonus in one environment; all of it decides the bits."""
+    """One seed of a host with one bonus in one environment; all of it decides the bits."""
 
     engine: ClassVar[str] = "host"
-    agent: ClassVar[str] = "ppo"
     env: str
     seed: int
     frames: int
-    config: HostConfig = field(default_factory=HostConfig)
+    config: HostConfig = field(default_factory=PPOConfig)
     threads: int = 1
 
     def __post_init__(self) -> None:
         check_seed(self.seed, 32)  # Stable-Baselines3 takes no larger one
         check_count("frames", self.frames)
+
+    @property
+    def agent(self) -> str:
+        return self.config.agent
 
     @property
     def label(self) -> str:
@@ -126,7 +98,7 @@ class HostJob:
 
     def check(self, folder: Path | None) -> None:
         """The packages that it needs, and the environment."""
-        require_hosts(self.env)
+        require_hosts(self.agent, self.env)
 
     def memory(self) -> float:
         """Bytes that the process takes, about."""
@@ -152,20 +124,23 @@ class HostJob:
 
     def to_message(self) -> dict[str, Any]:
         """As plain data, for a worker."""
-        message = asdict(self)
-        return message | {"config": self.config.describe()}
+        return asdict(self) | {"agent": self.agent}
 
 
 def read_job(message: Mapping[str, Any]) -> HostJob:
     """A job from `to_message`."""
-    return HostJob(**{**message, "config": HostConfig(**message["config"])})
+    settings = dict(message)
+    host = HOSTS[settings.pop("agent")]
+    return HostJob(**settings | {"config": host(**message["config"])})
 
 
-def require_hosts(env: str) -> None:
+def require_hosts(agent: str, env: str) -> None:
     """A clear error where a package that a host needs is missing."""
     for package, extra in (("stable_baselines3", "sb3"), ("torch", "sb3")):
         if find_spec(package) is None:
-            raise BadInput(f"PPO needs {package}, which is not installed: {install_hint(extra)}")
+            raise BadInput(
+                f"{agent} needs {package}, which is not installed: {install_hint(extra)}"
+            )
     package = env.partition(":")[0]
     if ":" in env and find_spec(package) is None:
         raise BadInput(f"{env} needs {package}, which is not installed: pip install {package}")
@@ -204,7 +179,6 @@ def _make_envs(job: HostJob) -> VecEnv:
 
 def _learn(job: HostJob, execution: Execution) -> list[dict[str, Any]]:
     """Learn to the end of the budget; what is known of each episode."""
-    from stable_baselines3 import PPO
     from stable_baselines3.common.callbacks import BaseCallback
 
     config = job.config
@@ -216,24 +190,12 @@ def _learn(job: HostJob, execution: Execution) -> list[dict[str, Any]]:
             diary.add(self.num_timesteps, self.locals["infos"])
             return not execution.stop()
 
-    pixels = len(envs.observation_space.shape or ()) == 3
-    model = PPO(
-        "CnnPolicy" if pixels else "MlpPolicy",
-        envs,
-        learning_rate=config.learning_rate,
-        n_steps=config.rollout,
-        batch_size=config.batch,
-        n_epochs=config.epochs,
-        gamma=config.gamma,
-        ent_coef=config.entropy,
-        seed=job.seed,
-        device="cpu",
-    )
+    model = job.config.model(envs, job.seed)
     model.learn(job.frames, callback=Watch())
     envs.close()
     if execution.stop():
         raise Stopped
-    # PPO ends with a whole rollout: what lies beyond the budget is not the job's.
+    # A host ends with a whole rollout: what lies beyond the budget is not the job's.
     return [episode for episode in diary.episodes if episode["step"] <= job.frames]
 
 
