@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from countless.agents.dqn.bonus import make_exploration_bonus
+from countless.agents.dqn.device import Device
+from countless.agents.dqn.learner import Learner
+from countless.agents.dqn.network import Spec
 from countless.cli.main import main
 from countless.core.errors import BadInput
 from countless.core.progress import SILENT
@@ -12,6 +16,8 @@ from countless.experiments.catalogue import EXPERIMENTS
 from countless.experiments.estimate import HOUR, Speed, estimate
 from countless.experiments.experiment import Plan
 from countless.runs.engines import Where
+from countless.runs.host_agents import PPOConfig, SB3DQNConfig
+from countless.runs.hosts import HostJob
 from countless.runs.job import Execution, job_id
 from countless.runs.run import Budget, jobs_of
 from countless.runs.store import Store
@@ -81,6 +87,37 @@ def test_the_speed_of_a_deep_agent_is_measured():
     speed = module._deep_speed(deep_job())
     assert 1e-5 < speed.core < 10
     assert speed.gpu > 1.5e-3
+
+
+@pytest.mark.parametrize(
+    "config",
+    [PPOConfig(rollout=8, batch=8, bonus="counts"), SB3DQNConfig(batch=8, gradients=1)],
+    ids=["ppo", "dqn"],
+)
+def test_the_speed_of_a_host_is_measured(config):
+    speed = module._host_speed(HostJob("CartPole-v1", 0, 10**9, config))
+    assert 1e-6 < speed.core < 1
+    assert speed.gpu is None
+
+
+def test_jobs_of_one_agent_are_told_apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "_deep_speed", lambda job: Speed(0.5))
+    monkeypatch.setattr(module, "_host_speed", lambda job: Speed(0.1))
+    plan = Plan(scale="laptop", games=("CartPole-v1",), seeds=(0,))
+    made = estimate(EXPERIMENTS["harm"], plan, Store(tmp_path), SILENT, 8)
+    told = [(line.agent, line.settings) for line in made.lines]
+    assert len(set(told)) == len(told) == 8
+    assert ("sb3-dqn", "bonus sr-norm") in told
+    assert [row[1] for row in made.table().rows] == [line.settings for line in made.lines]
+
+
+def test_a_bonus_is_measured_beyond_its_warm_up():
+    """There RND does not learn yet, and a step costs a fraction of what it does later."""
+    config, spec = deep_job("dqn-rnd").config, Spec((5, 5), 2, True)
+    learner = Learner(spec, config, Device(), 0)
+    bonus = make_exploration_bonus(config, spec, learner, 0, warm=True)
+    assert bonus.bonus.parameters.warm_up == 0
+    assert make_exploration_bonus(config, spec, learner, 0).bonus.parameters.warm_up > 0
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def command(arguments: argparse.Namespace) -> None:
 
 def sweep_table(result: Result, top: int) -> Table:
     """The best settings, the parameters that vary as columns."""
-    varying = varying_parameters(result.groups)
+    varying = varying_parameters([group.config for group in result.groups])
     ranked = result.ranking
     rows: list[tuple[Cell, ...]] = []
     for rank, group in enumerate(ranked[:top], start=1):

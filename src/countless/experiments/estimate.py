@@ -7,7 +7,7 @@ computed from its floating-point operations and two stated assumptions.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from countless.core.progress import Reporter
 from countless.core.provenance import machine
 from countless.core.seeding import digest
 from countless.experiments.experiment import Experiment, Plan, Records
+from countless.runs.groups import differences
 from countless.runs.job import Execution, Job
 from countless.runs.measurement import MeasurementJob
 from countless.runs.store import Store
@@ -47,6 +48,7 @@ class Line:
     """
 
     agent: str
+    settings: str  # what tells them from the other jobs of the agent
     env: str  # where the speed was measured
     jobs: int
     steps: int
@@ -133,19 +135,19 @@ class Estimate:
     def table(self) -> Table:
         rows: list[tuple[Cell, ...]] = [
             (
-                line.agent, line.env, line.jobs, line.frames or line.steps,
+                line.agent, line.settings or None, line.env, line.jobs, line.frames or line.steps,
                 None if line.core_hours is None else duration(line.core_hours),
                 line.gpu_hours, line.memory, line.disk,
             )
             for line in self.lines
         ]  # fmt: skip
         columns = (
-            "agent", "measured in", "jobs", "frames or steps", "on one core", "GPU-hours",
+            "agent", "settings", "measured in", "jobs", "frames or steps", "on one core", "GPU-hours",
             "GB of memory each", "GB of disk each",
         )  # fmt: skip
-        formats = dict.fromkeys(columns[5:], ",.1f")
+        formats = dict.fromkeys(columns[6:], ",.1f")
         title = f"What is missing of {self.experiment.name}, and what it costs"
-        return Table(title, columns, tuple(rows), labels=2, note=self.words(), formats=formats)
+        return Table(title, columns, tuple(rows), labels=3, note=self.words(), formats=formats)
 
 
 def duration(hours: float) -> str:
@@ -186,8 +188,8 @@ def estimate(
         kinds.setdefault(_kind(_run_of(job)), []).append(job)
     lines = []
     with reporter.task(f"measuring {experiment.name}", len(kinds)) as task:
-        for alike in kinds.values():
-            lines.append(_line(alike))
+        for alike, settings in zip(kinds.values(), _told_apart(kinds.values()), strict=True):
+            lines.append(_line(alike, settings))
             task.advance(1)
     return Estimate(experiment, tuple(lines), len(jobs) - len(missing), whole, gpus)
 
@@ -218,20 +220,36 @@ def _kind(job: Job) -> str:
     return digest(identity | {"env": None} if job.engine == "dqn" else identity)
 
 
-def _line(jobs: Sequence[Job]) -> Line:
+def _told_apart(kinds: Iterable[Sequence[Job]]) -> list[str]:
+    """The parameters that tell the kinds of jobs of one agent apart."""
+    runs = [_run_of(jobs[0]) for jobs in kinds]
+    configs = [dict(run.identity().get("config", {})) for run in runs]
+    return [
+        ", ".join(
+            differences(
+                own,
+                [c for c, other in zip(configs, runs, strict=True) if other.agent == run.agent],
+            )
+        )
+        for own, run in zip(configs, runs, strict=True)
+    ]
+
+
+def _line(jobs: Sequence[Job], settings: str) -> Line:
     runs: list[Any] = [_run_of(job) for job in jobs]
     first = runs[0]
     measure: Callable[[Any], Speed] | None = {
         "tabular": _tabular_speed, "dqn": _deep_speed, "host": _host_speed,
     }.get(first.engine)  # fmt: skip
     if measure is None:
-        return Line(first.label, first.env, len(jobs), 0, 0, None, None, None, None, None)
+        return Line(first.label, settings, first.env, len(jobs), 0, 0, None, None, None, None, None)
     speed = measure(first)
     deep = first.engine == "dqn"
     steps = [run.units // run.frames_per_step if deep else run.units for run in runs]
     gpu = None if speed.gpu is None else speed.gpu / HOUR
     return Line(
         first.agent,
+        settings,
         first.env,
         len(jobs),
         sum(steps),
@@ -266,8 +284,10 @@ def _deep_speed(job: Any) -> Speed:
 
 
 def _host_speed(job: Any) -> Speed:
-    """Two updates of the host's agent."""
-    probe = replace(job, frames=2 * job.config.rollout * job.config.envs)
+    """A short run of the host, after a shorter one that imports and compiles what it needs."""
+    config, steps = job.config.probe()
+    probe = replace(job, config=config, frames=steps)
+    replace(probe, frames=1).execute(None, Execution())
     began = time.perf_counter()
     probe.execute(None, Execution())
     return Speed((time.perf_counter() - began) / probe.frames)

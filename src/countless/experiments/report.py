@@ -359,7 +359,7 @@ def _sweeps(anchor: str, groups: Sequence[Group]) -> list[Panels]:
         of_agent = [group for group in groups if group.agent == agent and group.summary is not None]
         names = [
             name
-            for name in varying_parameters(of_agent)
+            for name in varying_parameters([group.config for group in of_agent])
             if all(isinstance(group.config.get(name), int | float) for group in of_agent)
         ]
         if len(of_agent) >= MANY_SETTINGS and names:

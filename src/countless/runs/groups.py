@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -150,11 +150,27 @@ def speed(group: Group) -> float | None:
     return float(finished["simulated_steps"] / finished["simulated_seconds"])
 
 
-def varying_parameters(groups: Sequence[Group]) -> list[str]:
-    """The parameters in which groups differ, in their order."""
-    configs = [group.config for group in groups]
+def varying_parameters(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The parameters in which configurations differ, in their order."""
     names = dict.fromkeys(name for config in configs for name in config)
     return [name for name in names if len({str(config.get(name)) for config in configs}) > 1]
+
+
+def differences(own: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What tells a configuration from others: "norm 2", "beta 0.1".
+
+    Where they differ in many parameters, those in which it is like most of them are left out.
+    """
+    varying = varying_parameters(configs)
+    if len(varying) > MANY_PARAMETERS:
+        varying = [name for name in varying if not _as_most(name, own, configs)]
+    return [f"{name} {short_value(own.get(name))}" for name in varying]
+
+
+def _as_most(name: str, own: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether more than half of the configurations have its value of a parameter."""
+    value = str(own.get(name))
+    return 2 * sum(str(other.get(name)) == value for other in configs) > len(configs)
 
 
 def best_first(groups: Sequence[Group]) -> list[Group]:
@@ -169,10 +185,7 @@ def label_groups(groups: Sequence[Group]) -> list[str]:
     labels = []
     for group in groups:
         alike = [other for other in groups if other.agent == group.agent]
-        varying = varying_parameters(alike)
-        if len(varying) > MANY_PARAMETERS:  # then those in which a group is like most are left out
-            varying = [name for name in varying if not _as_most(name, group, alike)]
-        parts = [f"{name} {short_value(group.config.get(name))}" for name in varying]
+        parts = differences(group.config, [other.config for other in alike])
         if len({other.length for other in alike}) > 1:
             parts.append(group.length)
         label = group.agent + (f" ({', '.join(parts)})" if parts else "")
@@ -183,12 +196,6 @@ def label_groups(groups: Sequence[Group]) -> list[str]:
         for i, more in zip(at, _told_apart([groups[i] for i in at]), strict=True):
             told[i] = f"{label}, {more}"
     return told
-
-
-def _as_most(name: str, group: Group, alike: Sequence[Group]) -> bool:
-    """Whether more than half of the groups have the group's value of a parameter."""
-    own = str(group.config.get(name))
-    return 2 * sum(str(other.config.get(name)) == own for other in alike) > len(alike)
 
 
 def _told_apart(groups: Sequence[Group]) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from countless.core.parameters import choice, real, validate, whole, word
 
@@ -39,6 +39,10 @@ class HostConfig(ABC):
     def __post_init__(self) -> None:
         validate(self)
 
+    @abstractmethod
+    def probe(self) -> tuple[Self, int]:
+        """What to run, and for how many steps, to know the speed of most of a run."""
+
     def describe(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -57,6 +61,9 @@ class PPOConfig(HostConfig):
     batch: int = whole(256, "steps per gradient", "[2, inf)")
     epochs: int = whole(4, "passes over the steps of an update", "[1, inf)")
     entropy: float = real(0.0, "weight of the entropy in the loss", "[0, inf)")
+
+    def probe(self) -> tuple[Self, int]:
+        return self, 2 * self.rollout * self.envs  # two updates
 
     def model(self, envs: VecEnv, seed: int) -> BaseAlgorithm:
         from stable_baselines3 import PPO
@@ -95,6 +102,9 @@ class SB3DQNConfig(HostConfig):
     target_period: int = whole(100, "steps between two copies into the target network", "[1, inf)")
     epsilon: float = real(0.05, "share of random actions, in the end", "[0, 1]")
     epsilon_share: float = real(0.3, "share of the run over which epsilon falls from 1", "(0, 1]")
+
+    def probe(self) -> tuple[Self, int]:
+        return replace(self, warmup=0), 100 * self.envs  # of each a hundred, all with gradients
 
     def model(self, envs: VecEnv, seed: int) -> BaseAlgorithm:
         from stable_baselines3 import DQN

@@ -294,9 +294,12 @@ class RegistryBonus:
 
 
 def make_exploration_bonus(
-    config: DQNConfig, spec: Spec, learner: Learner, seed: int
+    config: DQNConfig, spec: Spec, learner: Learner, seed: int, *, warm: bool = False
 ) -> ExplorationBonus:
-    """The bonus that the configuration names, unscaled: beta is the agent's."""
+    """The bonus that the configuration names, unscaled: beta is the agent's.
+
+    One that is `warm` has no warm-up of its own, in which a step may cost less than later.
+    """
     name = config.rewards.bonus
     if name == "off":
         return NoBonus()
@@ -305,9 +308,14 @@ def make_exploration_bonus(
         return kind(learner.sr_bonuses, config.rewards.bonus_batch)
     sight = _make_sight(config, spec)
     parameters = {item.name for item in fields(bonus_kind(name).parameters)}
-    unscaled: dict[str, Any] = {"beta": 1.0} if "beta" in parameters else {}
+    settings: dict[str, Any] = {"beta": 1.0} | ({"warm_up": 0} if warm else {})
     bonus = make_bonus(
-        name, sight.space, layout=sight.layout, seed=seed, device=learner.device.name, **unscaled
+        name,
+        sight.space,
+        layout=sight.layout,
+        seed=seed,
+        device=learner.device.name,
+        **{name: value for name, value in settings.items() if name in parameters},
     )
     return RegistryBonus(bonus, sight, through=config.losses.sr_terminal == "continue")
 

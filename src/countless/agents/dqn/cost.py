@@ -53,7 +53,7 @@ def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int 
     with FlopCounterMode(display=False) as counter:
         learner.with_gradients(batch)
 
-    bonus = make_exploration_bonus(config, spec, learner, 0)
+    bonus = make_exploration_bonus(config, spec, learner, 0, warm=True)
     actor = Actor(game, config.architecture.history, across=False)
     actor.begin()
 
