@@ -57,3 +57,14 @@ def test_intervals():
     assert interval((1.0, 2500.4)) == "[1, 2,500]"
     assert interval((math.nan, math.nan)) == "-"
     assert number(-0.0) == "0"
+
+
+def test_a_table_is_printed_in_columns():
+    table = Table("Runs", ("agent", "mean"), (("sarsa", 1234.5), ("rmax", None)), note="Two runs.")
+    assert str(table).splitlines() == [
+        "Runs",
+        "agent   mean",
+        "sarsa  1,234",
+        "rmax       -",
+        "Two runs.",
+    ]

@@ -13,7 +13,15 @@ from countless.runs.job import Outcome, job_id
 from countless.runs.store import Store, StoredJob
 
 TINY = Extent(
-    ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 64, 60, 1, 1, {"warmup": 20, "epsilon_steps": 20}
+    ("DoorKey-6x6",),
+    ("DoorKey-6x6",),
+    4_096,
+    64,
+    64,
+    60,
+    1,
+    1,
+    {"warmup": 20, "envs": 1, "epsilon_steps": 20},
 )
 
 
@@ -22,7 +30,7 @@ def plan_of(scale="laptop", seeds=(0, 1, 2, 3, 4)):
 
 
 def test_the_laptop_plan_is_what_was_asked_for():
-    """Symbols in three tasks with ten seeds of PPO and five of our DQN, pictures in one with three."""
+    """Symbols in three tasks with ten seeds of PPO and three of DQN, pictures in one with three."""
     plan = plan_of(seeds=tuple(range(10)))
     assert [(minigrid.task_of(env), view) for env, view in cells(plan)] == [
         ("SimpleCrossingS9N1", SYMBOLS),
@@ -31,10 +39,12 @@ def test_the_laptop_plan_is_what_was_asked_for():
         ("DoorKey-6x6", PICTURES),
     ]
     (jobs,) = minigrid.jobs(plan, None)
-    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 5 * 4) + 3 * 6
+    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 3 * (3 + 4)) + 3 * 6
     hosts = {job.config.bonus for job in jobs if isinstance(job, HostJob)}
     assert hosts == {"none", "counts", "sr-norm", "rnd", "cts"}
-    assert {job.agent for job in jobs} == {"ppo", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"}
+    assert {job.agent for job in jobs} == {
+        "ppo", "sb3-dqn", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"
+    }  # fmt: skip
     paper = {minigrid.task_of(env) for env, _ in cells(plan_of("paper"))}
     assert paper == set(minigrid.PUBLISHED)
 
@@ -61,7 +71,7 @@ def test_success_is_of_the_last_hundred_episodes():
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(minigrid.EXTENTS, "smoke", TINY)
-    few = tuple(row for row in ROWS if row.label in (ALONE, "PPO with counts", "DQN_e^MMC"))
+    few = tuple(row for row in ROWS if row.label in (ALONE["ppo"], "PPO with counts", "DQN_e^MMC"))
     monkeypatch.setattr(minigrid, "ROWS", few)
 
 
@@ -69,8 +79,8 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     plan = plan_of("smoke", (0,))
     shown = run(minigrid.EXPERIMENT, plan, tmp_path, LocalEngine())
     symbols, pictures, overall = shown.section.tables
-    assert [row[0] for row in symbols.rows][:3] == [ALONE, "PPO with counts", "DQN_e^MMC"]
-    assert [row[0] for row in pictures.rows][:2] == [ALONE, "PPO with counts"]
+    assert [row[0] for row in symbols.rows][:3] == [ALONE["ppo"], "PPO with counts", "DQN_e^MMC"]
+    assert [row[0] for row in pictures.rows][:2] == [ALONE["ppo"], "PPO with counts"]
     published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
     assert published["published: A2C with SI2E"] == 97.0
     assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
@@ -78,7 +88,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
     *_, success = shown.section.panels
     assert success.charts[0].title == "All tasks as symbols"
-    (mark,) = success.charts[0].rows[ALONE].values()
+    (mark,) = success.charts[0].rows[ALONE["ppo"]].values()
     assert (mark.value, mark.note) == (100.0 * overall.rows[0][1], "1 seed")
     for figure in shown.section.figures:
         assert figure.stem.with_suffix(".png").stat().st_size > 5_000

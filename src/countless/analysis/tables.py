@@ -42,6 +42,19 @@ class Table:
             for row in self.rows
         ]
 
+    def __str__(self) -> str:
+        """In columns, for `print`: names to the left, numbers to the right."""
+        lines = [self.columns, *self.texts()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = (
+            "  ".join(
+                f"{text:<{width}}" if i < self.labels else f"{text:>{width}}"
+                for i, (text, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+        return "\n".join((self.title, *aligned, *([self.note] if self.note else [])))
+
     def to_json(self) -> dict[str, Any]:
         rows = [[_plain(cell) for cell in row] for row in self.rows]
         return {"title": self.title, "columns": self.columns, "rows": rows, "note": self.note}

@@ -22,7 +22,7 @@ from countless.experiments.experiment import (
     unfinished,
 )
 from countless.runs.groups import LAST, groups_of
-from countless.runs.host_agents import PPOConfig
+from countless.runs.host_agents import HOSTS, PPOConfig
 from countless.runs.hosts import HostJob
 from countless.runs.job import Job
 from countless.runs.solved import Solved, first
@@ -66,28 +66,35 @@ TASKS = tuple(PUBLISHED)
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a scale of this study runs: the tasks, the steps of each host, and how many of the
+    """How much a scale of this study runs: the tasks, the steps of each agent, and how many of the
     plan's seeds what is slow is run with."""
 
     tasks: tuple[str, ...]
     pictures: tuple[str, ...]  # those that are seen as pictures too
     ppo: int
     ppo_pictures: int
-    dqn: int
+    dqn: int  # Stable-Baselines3's
+    own_dqn: int
     picture_seeds: int
     dqn_seeds: int
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)  # of our DQN
 
 
+ONE = ("DoorKey-6x6",)
 EXTENTS = {
     "smoke": Extent(
-        ("DoorKey-6x6",), ("DoorKey-6x6",), 4_096, 4_096, 600, 1, 1, {"epsilon_steps": 200}
+        ONE, ONE, ppo=4_096, ppo_pictures=4_096, dqn=4_096, own_dqn=600, picture_seeds=1, dqn_seeds=1,
+        parameters={"warmup": 100, "epsilon_steps": 200},
     ),
-    "laptop": Extent(TASKS[:3], ("DoorKey-6x6",), 120_000, 100_000, 40_000, 3, 5),
+    "laptop": Extent(
+        TASKS[:3], ONE, ppo=120_000, ppo_pictures=100_000, dqn=60_000, own_dqn=60_000,
+        picture_seeds=3, dqn_seeds=3,
+    ),
     "paper": Extent(
-        TASKS, TASKS, 2_000_000, 2_000_000, 500_000, 10, 10, {"epsilon_steps": 100_000}
+        TASKS, TASKS, ppo=2_000_000, ppo_pictures=2_000_000, dqn=500_000, own_dqn=500_000,
+        picture_seeds=10, dqn_seeds=10, parameters={"epsilon_steps": 100_000},
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,45 +102,55 @@ class Row:
     """An agent of the study: a host with a bonus, or one of our deep agents."""
 
     label: str
-    host: str  # "ppo", or a deep agent's name
+    host: str  # of `HOSTS`, or a deep agent's name
     bonus: str = "none"
     views: tuple[str, ...] = (SYMBOLS, PICTURES)
-    entropy: float = 0.0  # its weight in PPO's loss: Stable-Baselines3's default
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-ALONE = "PPO alone"
 ENTROPY = 0.01  # the weight that many settings of PPO have: PPO's own way to explore
+# Our DQN learns as Stable-Baselines3's does here. What its untrained network promises must fade within
+# the run, but not at once (docs/deep.md): the agent with the SR has first weights of its own.
+OWN_DQN = {
+    "gamma": 0.95, "time_limit": "truncation", "learning_rate": 0.0005, "batch": 64,
+    "update_period": 2, "envs": 8, "warmup": 2_000, "epsilon": 0.05, "epsilon_steps": 18_000,
+}  # fmt: skip
+FADING = OWN_DQN | {"first_weights": 0.3}
+ALONE = {"ppo": "PPO alone", "sb3-dqn": "SB3's DQN alone"}  # each host without a bonus
 ROWS = (
-    Row(ALONE, "ppo"),
-    Row("PPO with entropy", "ppo", entropy=ENTROPY),
+    Row(ALONE["ppo"], "ppo"),
+    Row("PPO with entropy", "ppo", parameters={"entropy": ENTROPY}),
     Row("PPO with counts", "ppo", "counts"),
     Row("PPO with sr-norm", "ppo", "sr-norm"),
     Row("PPO with rnd", "ppo", "rnd"),
     Row("PPO with cts", "ppo", "cts", (PICTURES,)),
-    Row("DQN_e^MMC", "dqn-mmc", views=(SYMBOLS,)),
-    Row("DQN_e^MMC with counts", "dqn-counts", views=(SYMBOLS,)),
-    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,)),
-    Row("DQN_e^MMC with rnd", "dqn-rnd", views=(SYMBOLS,)),
+    Row(ALONE["sb3-dqn"], "sb3-dqn", views=(SYMBOLS,)),
+    Row("SB3's DQN with counts", "sb3-dqn", "counts", (SYMBOLS,)),
+    Row("SB3's DQN with sr-norm", "sb3-dqn", "sr-norm", (SYMBOLS,)),
+    Row("DQN_e^MMC", "dqn-mmc", views=(SYMBOLS,), parameters=FADING),
+    Row("DQN_e^MMC with counts", "dqn-counts", views=(SYMBOLS,), parameters=FADING),
+    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,), parameters=OWN_DQN),
+    Row("DQN_e^MMC with rnd", "dqn-rnd", views=(SYMBOLS,), parameters=FADING),
 )
 
 
 def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
     """One seed of one agent in one task."""
     extent = EXTENTS[plan.scale]
-    if row.host == "ppo":
-        steps = extent.ppo_pictures if view == PICTURES else extent.ppo
-        config = PPOConfig(bonus=row.bonus, view=view, entropy=row.entropy)
-        return HostJob(env, seed, steps, config)
+    if row.host in HOSTS:
+        config = HOSTS[row.host](bonus=row.bonus, view=view, **row.parameters)
+        ppo = extent.ppo_pictures if view == PICTURES else extent.ppo
+        return HostJob(env, seed, ppo if row.host == "ppo" else extent.dqn, config)
     from countless.runs.dqn import make_job
 
     return make_job(
         row.host,
         env,
         seed=seed,
-        frames=extent.dqn,
+        frames=extent.own_dqn,
         scale="small",
         device="cpu",
-        parameters=extent.parameters,
+        parameters=dict(row.parameters) | extent.parameters,
     )
 
 
@@ -220,13 +237,14 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for name in ("success", "area")
     )
     panels = {
-        f"{task_of(env)}, {view}": {
+        _panel(host, env, view): {
             row.label: (row.label, curve)
             for row in ROWS
-            if row.host == "ppo"
+            if row.host == host
             and (kept := found.get((row.label, env, view)))
             and (curve := groups_of(kept)[0].curve) is not None
         }
+        for host in HOSTS
         for env, view in cells(plan)
     }
     figures: list[Figure] = []
@@ -271,6 +289,11 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         " ".join(map(str, plan.seeds)),
         panels=tuple(shown),
     )
+
+
+def _panel(host: str, env: str, view: str) -> str:
+    """What a panel of curves is called: PPO's by the view, since it has several."""
+    return f"{task_of(env)}, {view}" if host == "ppo" else f"{task_of(env)}, SB3's DQN"
 
 
 def _successes(found: Found, plan: Plan, whole: Mapping[str, Sequence[Returns]]) -> Panels:
@@ -332,8 +355,9 @@ def _overall(
         value, interval = pooled_iqm(tasks)
         over_run, its_interval = pooled_iqm(areas[label])
         better: tuple[Cell, Cell] = (None, None)
-        if label != ALONE and label.startswith("PPO") and ALONE in scores:
-            chance, bounds = probability_of_improvement(areas[label], areas[ALONE])
+        alone = ALONE.get(next(row.host for row in ROWS if row.label == label), label)
+        if label != alone and alone in scores:
+            chance, bounds = probability_of_improvement(areas[label], areas[alone])
             better = chance, _interval(bounds)
         rows.append((label, value, _interval(interval), over_run, _interval(its_interval), *better))
     columns = (
@@ -348,7 +372,7 @@ def _overall(
         tuple(rows),
         note="At the end: the share of the last 100 episodes that reach the goal. Over the run: the "
         f"mean of that share at {LOOKS} equal distances, which is larger the sooner a task is learned; "
-        "P is how often a run of the agent has a larger one than a run of PPO alone.",
+        "P is how often a run of the agent has a larger one than a run of its host alone.",
         formats=formats,
     )
 
@@ -360,9 +384,10 @@ def _interval(bounds: tuple[float, float]) -> str | None:
 def _words(extent: Extent) -> tuple[str, ...]:
     return (
         f"Stable-Baselines3's PPO has 8 environments and {extent.ppo:,} steps "
-        f"({extent.ppo_pictures:,} with pictures), our DQN {extent.dqn:,} (`--scale small`). The "
-        "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
-        "56 pixels in colour. The bonuses of PPO are standardised (`scale=standardise`) with β = "
+        f"({extent.ppo_pictures:,} with pictures), its DQN (SB3's) {extent.dqn:,}, our DQN "
+        f"{extent.own_dqn:,} (`--scale small`, learning as often as SB3's). The agents see the 7 x 7 "
+        "cells before them: as symbols the codes of the cells, as pictures 56 x 56 pixels in colour. "
+        "The bonuses of PPO and of SB3's DQN are standardised (`scale=standardise`) with β = "
         f"{PPOConfig().beta:g}, the same in all tasks. PPO's loss has no term for the entropy, "
         f"which is Stable-Baselines3's default; with entropy it has one of weight {ENTROPY:g}, another "
         "way to explore.",
