@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
     DummyVecEnv,
@@ -101,6 +102,22 @@ def test_under_vec_normalize_the_bonus_sees_what_the_environment_shows():
     visits = inner.bonus.counts(cells)
     assert visits.sum() == 128
     assert visits[6] == 0
+
+
+def test_agents_are_evaluated_by_the_task_alone(tmp_path):
+    """`EvalCallback` wants the same wrappers: a bonus of beta 0 adds nothing there."""
+    learning = VecNormalize(BonusVecEnv(corridors(2), "counts"))
+    alike = VecNormalize(
+        BonusVecEnv(corridors(1), "counts", beta=0.0), training=False, norm_reward=False
+    )
+    callback = EvalCallback(
+        alike, eval_freq=32, n_eval_episodes=2, log_path=str(tmp_path), verbose=0
+    )
+    PPO("MlpPolicy", learning, **SMALL_PPO).learn(128, callback=callback)
+    scores = np.load(tmp_path / "evaluations.npz")["results"]
+    assert scores.size
+    assert set(scores.ravel()) <= {0.0, 1.0}  # the task pays 1, at most once per episode
+    np.testing.assert_array_equal(alike.obs_rms.mean, learning.obs_rms.mean)
 
 
 def test_frame_stacks_on_either_side():
