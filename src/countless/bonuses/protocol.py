@@ -53,6 +53,9 @@ class Bonus(Protocol):
 
     What comes out is of the kind that goes in: a NumPy array gives float64, a torch tensor gives
     float32 on its own device. Every bonus is finite and at least 0, and already scaled by its `beta`.
+
+    A bonus whose first observations only feed its own statistics may say so with a property `warming`
+    (`is_warming` reads it): what it gave for them says nothing about the size of what follows.
     """
 
     def compute(self, observations: Any, features: Any = None) -> Any:
@@ -90,6 +93,11 @@ class Bonus(Protocol):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, to the bit."""
         ...
+
+
+def is_warming(bonus: Bonus) -> bool:
+    """Whether all that a bonus observed so far belongs to a warm-up; False where it has none."""
+    return bool(getattr(bonus, "warming", False))
 
 
 def check_state(name: str, state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
