@@ -138,10 +138,6 @@ class ScaledBonus:
     ) -> None:
         """Take in the bonuses of the environments that took a step: `count` rows."""
         if len(self._sums) != len(raw):
-            if self._counted:
-                raise BadInput(
-                    f"{NAME}: {len(raw)} environments, but {len(self._sums)} in the last call"
-                )
             self._sums = np.zeros(len(raw))
         if count == 0:
             return
