@@ -221,6 +221,19 @@ def test_with_another_number_of_environments_the_sums_begin_anew():
     assert second.state_dict()["scaled.counted"] == 300 * ENVS + 6
 
 
+def test_without_observe_there_is_no_scale():
+    bonus = make_bonus("counts", 6, scale="std")
+    assert bonus.compute([1, 2]).tolist() == [0.0, 0.0]  # nothing was learned so far
+    bonus.update([1, 2])
+    with pytest.raises(BadInput, match="call `observe` once per step, or make the bonus with"):
+        bonus.compute([1, 2])
+    bonus.observe([1, 2])
+    assert bonus.compute([1, 2]).tolist() == [0.0, 0.0]
+    fading = make_bonus("counts", 6, decay=100)
+    fading.update([1, 2])
+    assert fading.compute([1])[0] == pytest.approx(2**-0.5)
+
+
 def test_unscaled_bonuses_are_not_wrapped():
     assert not isinstance(make_bonus("counts", 6, beta=0.3), ScaledBonus)
 

@@ -54,9 +54,10 @@ class ScaledBonus:
     """A bonus around another one: the same calls, and a state that holds both.
 
     `compute` gives what `observe` would without learning. Statistics are taken of what `observe`
-    sees. The SD is that of all steps so far, so that a bonus that wears out is worn out; the mean is
-    that of the last ten thousand or so. While the bonus inside is warming up nothing is paid, and what
-    it gives stays out of the statistics: they would take its first real values for outliers.
+    sees: batches for `update` hold no environment's steps in their order. The SD is that of all steps
+    so far, so that a bonus that wears out is worn out; the mean is that of the last ten thousand or
+    so. While the bonus inside is warming up nothing is paid, and what it gives stays out of the
+    statistics: they would take its first real values for outliers.
 
     >>> from countless.bonuses.registry import make_bonus
     >>> bonus = make_bonus("counts", 3, decay=4, beta=1.0)
@@ -68,6 +69,7 @@ class ScaledBonus:
         self.bonus, self.scaling = bonus, scaling
         self._rows = 0  # seen so far: beta falls with them
         self._counted = 0  # of these, rows in the statistics: those after a warm-up
+        self._updated = False  # whether `update` was called
         self._mean = 0.0  # of recent bonuses
         self._sums: Floats = np.zeros(0)  # discounted, one per environment
         self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
@@ -84,10 +86,16 @@ class ScaledBonus:
         return math.sqrt(self._sum_squares / self._counted) if self._counted else 0.0
 
     def compute(self, observations: Any, features: Any = None) -> Any:
+        if self._updated and self._rows == 0 and self.scaling.scale != "none":
+            raise BadInput(
+                f"{NAME} has no statistics: `update` was called, but never `observe`, which takes "
+                "them; call `observe` once per step, or make the bonus with scale='none'"
+            )
         raw = to_numpy(self.bonus.compute(observations, features)).astype(np.float64)
         return like(self._scaled(raw), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
+        self._updated = True
         return self.bonus.update(batch)
 
     def observe(
