@@ -130,6 +130,35 @@ def test_both_modes_teach_the_same(of):
     assert visits == dict.fromkeys(visits, expected)
 
 
+def reach_the_end(mode, bonus, **parameters):
+    """The wrapper after a thousand episodes, and what each end of the corridor was paid."""
+    env = BonusVectorEnv(vector(2, mode), bonus, of="reached", scale="none", **parameters)
+    env.reset(seed=0)
+    ends = []
+    for _ in range(4_000):
+        _, _, terminated, _, info = env.step(np.zeros(2, int))
+        ends += info["intrinsic_reward"][terminated].tolist()
+    return env, np.array(ends)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_terminal_states_that_are_reached_are_learned(mode):
+    """Nothing follows them: the norm of the last cell is 1, and each cell before adds to it."""
+    env, ends = reach_the_end(mode, "sr-norm", beta=1.0, gamma=0.9, eta=0.1)
+    np.testing.assert_allclose(env.bonus.norms(), [0.0, 3.439, 2.71, 1.9, 1.0], atol=1e-6)
+    assert ends[0] == pytest.approx(1 / (1 - 0.9**2))  # two environments: it was learned twice
+    assert ends[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "parameters"),
+    [("ssr", {}), ("sr-norm", {"form": "network", "features": 16}), ("counts", {})],
+)
+def test_terminal_states_wear_out(bonus, parameters):
+    _, ends = reach_the_end(AutoresetMode.SAME_STEP, bonus, **parameters)
+    assert ends[-1] < 0.1 * ends[0]
+
+
 def test_rnd_keeps_the_sums_of_environments_that_reset():
     env = BonusVectorEnv(
         cut_cycle(2, AutoresetMode.NEXT_STEP), "rnd", warm_up=0, features=8, gamma=0.5

@@ -81,8 +81,10 @@ class Bonus(Protocol):
         The order of the two is the bonus' own. With `next_observations` the step is a complete
         transition, and `dones` marks those after which nothing follows. Without, bonuses that learn
         from transitions link consecutive calls, row by row; `starts` marks rows that begin an episode
-        and are not linked to what came before. Rows where `active` is False took no step, as when
-        Gymnasium's vector environments only reset them: they teach nothing and are paid 0.
+        and are not linked to what came before, and `dones` marks observations that are terminal: no
+        later call leaves them, so that they are learned at once. Rows where `active` is False took no
+        step, as when Gymnasium's vector environments only reset them: they teach nothing and are
+        paid 0.
         """
         ...
 
