@@ -248,6 +248,9 @@ def test_bad_input():
         BonusVectorEnv(vector(1, AutoresetMode.DISABLED), "counts")
     with pytest.raises(BadInput, match="preprocess goes with a bonus"):
         BonusVectorEnv(env, "counts", preprocess=lambda x: x)
+    for wrong in (None, object(), Corridor()):
+        with pytest.raises(BadInput, match=f"not {type(wrong).__name__}: gymnasium.make_vec"):
+            BonusVectorEnv(wrong, "counts")
 
 
 def test_preprocessing_of_ones_own():

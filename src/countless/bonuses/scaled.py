@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.bonuses.base import check_active
 from countless.bonuses.protocol import Bonus, State, is_warming
 from countless.core.arrays import Floats, check_flags, like, to_numpy
 from countless.core.errors import BadInput
@@ -119,7 +120,7 @@ class ScaledBonus:
         )
         raw = to_numpy(given).astype(np.float64)
         begins = check_flags(NAME, starts, len(raw))
-        rows = slice(None) if active is None else np.flatnonzero(to_numpy(active))
+        rows = slice(None) if active is None else np.flatnonzero(check_active(active, raw))
         count = len(raw[rows])
         if is_warming(self.bonus):
             paid = np.zeros_like(raw)

@@ -110,6 +110,7 @@ def as_reader(given: Any, layout: str | None = None) -> ObservationReader:
     if isinstance(given, spaces.Space):
         return _of_space(given, layout)
     if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        _refuse_layout(layout, "state indices")
         return ObservationReader((), int(given))
     if isinstance(given, tuple | list) and 1 <= len(given) <= 4 and all(_is_size(n) for n in given):
         return _of_shape(tuple(int(n) for n in given), layout)
@@ -124,6 +125,8 @@ def _is_size(value: object) -> bool:
 
 
 def _of_shape(shape: tuple[int, ...], layout: str | None) -> ObservationReader:
+    if len(shape) == 1:
+        _refuse_layout(layout, "vectors", "vector")
     if len(shape) == 1 or layout == "vector":
         return _vector(shape)
     axes = layout or guess_layout(shape, smallest_grey=1)
@@ -134,6 +137,7 @@ def _of_shape(shape: tuple[int, ...], layout: str | None) -> ObservationReader:
 
 def _of_space(space: spaces.Space[Any], layout: str | None) -> ObservationReader:
     if isinstance(space, spaces.Discrete):
+        _refuse_layout(layout, "state indices")
         return ObservationReader((), int(space.n), start=int(space.start))
     if isinstance(space, spaces.Box):
         return _of_box(space, layout)
@@ -151,6 +155,8 @@ def _of_space(space: spaces.Space[Any], layout: str | None) -> ObservationReader
 
 def _of_box(space: spaces.Box, layout: str | None) -> ObservationReader:
     shape, most = space.shape, _brightest(space)
+    if len(shape) < 2:
+        _refuse_layout(layout, "vectors", "vector")
     if layout == "vector" or len(shape) < 2:
         return _vector(shape)
     if layout is not None:
@@ -163,6 +169,14 @@ def _of_box(space: spaces.Box, layout: str | None) -> ObservationReader:
     if sum(n >= SMALLEST_COLOURED for n in shape) > 2 or len(shape) > 4:
         raise _ambiguous(shape)
     return _vector(shape)
+
+
+def _refuse_layout(layout: str | None, what: str, right: str | None = None) -> None:
+    """A `BadInput` for a layout of observations that have no axes to name; `right` is true of them."""
+    if layout is not None and layout != right:
+        raise BadInput(
+            f"{named('layout')} names the axes of images; these are {what}: leave it out"
+        )
 
 
 def guess_layout(
