@@ -190,6 +190,19 @@ def test_minigrids_observations_are_read_as_they_come():
 
 
 @pytest.mark.parametrize(
+    ("given", "layout"),
+    [((42, 42), None), ((60, 80, 3), None), (spaces.Box(0, np.inf, (42, 42)), "HW")],
+)
+def test_floats_up_to_1_are_not_read_as_black(given, layout):
+    reader = as_reader(given, layout)
+    images = np.random.default_rng(0).random((2, *reader.taken))
+    with pytest.raises(BadInput, match=r"x: pixels of floats are at most .*Box\(0, 1, shape\)"):
+        reader.read("x", images)
+    for levels_of_255 in (images * 255, np.zeros_like(images), images.round().astype(np.uint8)):
+        assert len(reader.read("x", levels_of_255)) == 2
+
+
+@pytest.mark.parametrize(
     ("given", "layout", "message"),
     [
         (levels(40, 40, 40), None, r"shape \(40, 40, 40\) could be images or not.*layout='HWC'"),
