@@ -159,6 +159,20 @@ def test_terminal_states_wear_out(bonus, parameters):
     assert ends[-1] < 0.1 * ends[0]
 
 
+@pytest.mark.parametrize("of", ["departed", "reached"])
+@pytest.mark.parametrize("bonus", ["counts", "sr-norm"])
+def test_a_saved_bonus_goes_on_in_more_environments(bonus, of):
+    few, many = (
+        BonusVectorEnv(vector(count, AutoresetMode.NEXT_STEP), bonus, of=of) for count in (2, 4)
+    )
+    few.reset(seed=0)
+    few.step(np.zeros(2, int))
+    many.bonus.load_state_dict(few.bonus.state_dict())
+    many.reset(seed=0)
+    for _ in range(3):
+        assert many.step(np.zeros(4, int))[4]["intrinsic_reward"].shape == (4,)
+
+
 def test_rnd_keeps_the_sums_of_environments_that_reset():
     env = BonusVectorEnv(
         cut_cycle(2, AutoresetMode.NEXT_STEP), "rnd", warm_up=0, features=8, gamma=0.5

@@ -42,7 +42,10 @@ class Stream:
         """
         rows = np.arange(len(observations)) if step.rows is None else step.rows
         count = len(observations) if step.rows is None else step.count
-        if not len(self._known):
+        starts = check_flags(self._name, step.starts, len(rows))
+        # Where all environments begin an episode there is nothing to link: they may be others.
+        anew = count != len(self._known) and len(rows) == count and starts.all()
+        if anew or not len(self._known):
             self._last = np.zeros((count, *observations.shape[1:]), observations.dtype)
             self._known = np.zeros(count, dtype=bool)
         if (count, *observations.shape[1:]) != self._last.shape:
@@ -50,7 +53,7 @@ class Stream:
                 f"{self._name}: {count} environments, but {len(self._last)} in the last call; "
                 "give next_observations, or the same environments in each call"
             )
-        continues = self._known[rows] & ~check_flags(self._name, step.starts, len(rows))
+        continues = self._known[rows] & ~starts
         ends = self._ends(step, len(rows))
         before = np.concatenate([self._last[rows][continues], observations[ends]])
         after = np.concatenate([observations[continues], observations[ends]])
