@@ -130,6 +130,49 @@ def test_both_modes_teach_the_same(of):
     assert visits == dict.fromkeys(visits, expected)
 
 
+def reach_the_end(mode, bonus, **parameters):
+    """The wrapper after a thousand episodes, and what each end of the corridor was paid."""
+    env = BonusVectorEnv(vector(2, mode), bonus, of="reached", scale="none", **parameters)
+    env.reset(seed=0)
+    ends = []
+    for _ in range(4_000):
+        _, _, terminated, _, info = env.step(np.zeros(2, int))
+        ends += info["intrinsic_reward"][terminated].tolist()
+    return env, np.array(ends)
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_terminal_states_that_are_reached_are_learned(mode):
+    """Nothing follows them: the norm of the last cell is 1, and each cell before adds to it."""
+    env, ends = reach_the_end(mode, "sr-norm", beta=1.0, gamma=0.9, eta=0.1)
+    np.testing.assert_allclose(env.bonus.norms(), [0.0, 3.439, 2.71, 1.9, 1.0], atol=1e-6)
+    assert ends[0] == pytest.approx(1 / (1 - 0.9**2))  # two environments: it was learned twice
+    assert ends[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("bonus", "parameters"),
+    [("ssr", {}), ("sr-norm", {"form": "network", "features": 16}), ("counts", {})],
+)
+def test_terminal_states_wear_out(bonus, parameters):
+    _, ends = reach_the_end(AutoresetMode.SAME_STEP, bonus, **parameters)
+    assert ends[-1] < 0.1 * ends[0]
+
+
+@pytest.mark.parametrize("of", ["departed", "reached"])
+@pytest.mark.parametrize("bonus", ["counts", "sr-norm"])
+def test_a_saved_bonus_goes_on_in_more_environments(bonus, of):
+    few, many = (
+        BonusVectorEnv(vector(count, AutoresetMode.NEXT_STEP), bonus, of=of) for count in (2, 4)
+    )
+    few.reset(seed=0)
+    few.step(np.zeros(2, int))
+    many.bonus.load_state_dict(few.bonus.state_dict())
+    many.reset(seed=0)
+    for _ in range(3):
+        assert many.step(np.zeros(4, int))[4]["intrinsic_reward"].shape == (4,)
+
+
 def test_rnd_keeps_the_sums_of_environments_that_reset():
     env = BonusVectorEnv(
         cut_cycle(2, AutoresetMode.NEXT_STEP), "rnd", warm_up=0, features=8, gamma=0.5
@@ -219,6 +262,9 @@ def test_bad_input():
         BonusVectorEnv(vector(1, AutoresetMode.DISABLED), "counts")
     with pytest.raises(BadInput, match="preprocess goes with a bonus"):
         BonusVectorEnv(env, "counts", preprocess=lambda x: x)
+    for wrong in (None, object(), Corridor()):
+        with pytest.raises(BadInput, match=f"not {type(wrong).__name__}: gymnasium.make_vec"):
+            BonusVectorEnv(wrong, "counts")
 
 
 def test_preprocessing_of_ones_own():

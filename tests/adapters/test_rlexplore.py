@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from countless.adapters.rlexplore import KEYS, Reward
 from countless.bonuses import make_bonus
@@ -143,6 +143,121 @@ def test_images_of_floats_are_images():
         key: torch.rand(4, 2, 36, 36) for key in ("observations", "next_observations")
     }
     assert (reward.compute(given) > 0).all()
+
+
+class Cycle(gymnasium.Env):
+    """0, 1, 2, 0, ... for ever."""
+
+    observation_space = gymnasium.spaces.Discrete(3)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = 0
+        return self.state, {}
+
+    def step(self, action):
+        self.state = (self.state + 1) % 3
+        return self.state, 0.0, False, False, {}
+
+
+def cut_cycle(mode):
+    make = lambda: gymnasium.wrappers.TimeLimit(Cycle(), 4)  # noqa: E731
+    return SyncVectorEnv([make] * 2, autoreset_mode=mode)
+
+
+def rollouts(vector, steps, length):
+    """Samples of `steps` steps in rollouts of `length`, as a loop of an agent collects them."""
+    observations, _ = vector.reset(seed=0)
+    rows = []
+    for _ in range(steps):
+        before = observations.copy()
+        observations, rewards, terminated, truncated, _ = vector.step(np.zeros(2, int))
+        after = observations.copy()
+        rows.append((before, np.zeros(2), rewards, terminated, truncated, after))
+    for i in range(0, steps, length):
+        columns = zip(*rows[i : i + length], strict=True)
+        yield {
+            key: torch.as_tensor(np.stack(column))
+            for key, column in zip(KEYS, columns, strict=True)
+        }
+
+
+@pytest.mark.parametrize("length", [1, 3, 5, 60])
+@pytest.mark.parametrize("sync", [True, False])
+def test_a_reset_is_no_step(sync, length):
+    """Twelve episodes of four steps, 0 1 2 0, in two environments; each is followed by a reset."""
+    vector = cut_cycle(AutoresetMode.NEXT_STEP)
+    reward = Reward(vector, bonus="counts", rwd_norm_type="none")
+    paid = []
+    for given in rollouts(vector, 60, length):
+        paid.append(reward.compute(given, sync=sync))
+        reward.update(given)
+    assert reward.bonus.counts(np.arange(3)).tolist() == [48, 24, 24]
+    resets = np.arange(60) % 5 == 4
+    assert ((torch.cat(paid) == 0.0).all(dim=1).numpy() == resets).all()
+
+
+@pytest.mark.parametrize("settings", [{"rwd_norm_type": "minmax"}, {"gamma": 0.9}])
+def test_resets_stay_out_of_the_scale(settings):
+    """What the steps are paid is what they are paid where there are no resets between them."""
+    paid = {}
+    for mode, steps in ((AutoresetMode.NEXT_STEP, 20), (AutoresetMode.SAME_STEP, 16)):
+        vector = cut_cycle(mode)
+        (given,) = rollouts(vector, steps, steps)
+        paid[mode] = Reward(vector, bonus="counts", **settings).compute(given)
+    resets = torch.arange(20) % 5 == 4
+    assert (paid[AutoresetMode.NEXT_STEP][resets] == 0.0).all()
+    torch.testing.assert_close(
+        paid[AutoresetMode.NEXT_STEP][~resets], paid[AutoresetMode.SAME_STEP]
+    )
+
+
+@pytest.mark.parametrize("of", ["departed", "reached"])
+def test_a_reset_is_no_transition(of):
+    """In a cycle every norm is 1 / (1 - gamma), however often a time limit cuts it."""
+    vector = cut_cycle(AutoresetMode.NEXT_STEP)
+    reward = Reward(vector, bonus="sr-norm", of=of, parameters={"gamma": 0.9, "eta": 0.1})
+    for given in rollouts(vector, 3_000, 100):
+        reward.compute(given)
+    np.testing.assert_allclose(reward.bonus.norms(), 10.0, atol=1e-3)
+
+
+def test_where_the_end_is_the_reset_every_row_is_a_step():
+    vector = cut_cycle(AutoresetMode.SAME_STEP)
+    reward = Reward(vector, bonus="counts", rwd_norm_type="none")
+    for given in rollouts(vector, 48, 6):
+        reward.compute(given)
+    assert reward.bonus.counts(np.arange(3)).tolist() == [48, 24, 24]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"beta": -1.0}, r"beta must lie in \[0, inf\), not -1"),
+        ({"kappa": 1.5}, r"kappa must lie in \[0, 1\], not 1.5"),
+        ({"gamma": "0.9"}, r"gamma must be a number in \[0, 1\], not '0.9'"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(BadInput, match=message):
+        Reward(envs(), **settings)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"observations": torch.zeros(6)}, r"\['observations'\] must have shape \(6, 3, ...\)"),
+        ({"rewards": torch.zeros(3, 6)}, r"\['rewards'\] must have shape \(6, 3, ...\)"),
+        ({"truncateds": torch.zeros(6, 3, 2)}, r"\['truncateds'\] must have shape \(6, 3\), one"),
+        ({"next_observations": torch.zeros(6, 3, 4)}, r"must have the shape \(6, 3\) of the"),
+    ],
+)
+def test_samples_of_other_shapes(changed, message):
+    with pytest.raises(BadInput, match=message):
+        counting().compute(samples() | changed)
+    with pytest.raises(BadInput, match=message):
+        counting().update(samples() | changed)
 
 
 def test_bad_input():

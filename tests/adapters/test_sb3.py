@@ -160,3 +160,9 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
         load_bonus(tmp_path / "plain", deepsea(1))
     with pytest.raises(BadInput, match="holds no bonus"):
         load_bonus(tmp_path / "nothing", deepsea(1))
+
+
+def test_what_goes_around_vector_environments():
+    for wrong in (None, object(), gymnasium.make("CartPole-v1")):
+        with pytest.raises(BadInput, match=f"not {type(wrong).__name__}: make_vec_env"):
+            BonusVecEnv(wrong, "counts")

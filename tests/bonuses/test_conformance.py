@@ -5,7 +5,16 @@ import pytest
 import torch
 
 from bonuses.cases import CASES
-from countless.bonuses import Bonus, Transitions, bonus_names, load_state, make_bonus, save_state
+from countless.bonuses import (
+    Bonus,
+    ScaledBonus,
+    Scaling,
+    Transitions,
+    bonus_names,
+    load_state,
+    make_bonus,
+    save_state,
+)
 from countless.bonuses.registry import bonus_kind
 from countless.core.errors import BadInput
 from countless.core.observations import as_reader
@@ -249,6 +258,16 @@ def test_an_empty_batch_teaches_nothing(case):
     assert bonus.compute(*none).shape == (0,)
     bonus.update(Transitions(none[0], none[0], None, None, none[1], none[1]))
     same(before, bonus.state_dict())
+
+
+@every_case
+def test_active_has_a_flag_for_each_environment(case):
+    for bonus in (case.make(), ScaledBonus(case.make(), Scaling(scale="std"))):
+        before = bonus.state_dict()
+        for flags in ([True], [True, False, True, True]):
+            with pytest.raises(BadInput, match=f"{len(flags)} flags for 3 observations"):
+                bonus.observe(*case.batch(3), active=flags)
+        same(before, bonus.state_dict())
 
 
 @every_case

@@ -128,6 +128,112 @@ def test_saved_and_loaded_it_goes_on_to_the_bit(name, tmp_path):
     np.testing.assert_array_equal([second.observe(row) for row in path[300:]], paid[300:])
 
 
+class Warming(Given):
+    """Pays zeros for its first rows, and says so."""
+
+    def __init__(self, warm_up):
+        self.warm_up, self.rows = warm_up, 0
+
+    @property
+    def warming(self):
+        return self.rows <= self.warm_up
+
+    def observe(self, observations, features=None, *, active=None, **more):
+        self.rows += len(observations) if active is None else int(np.sum(active))
+        return np.where(self.warming, 0.0, super().observe(observations))
+
+    def state_dict(self):
+        return {"inner_rows": self.rows}
+
+    def load_state_dict(self, state):
+        self.rows = int(state["inner_rows"])
+
+
+@pytest.mark.parametrize("scale", ["std", "standardise"])
+def test_a_warm_up_inside_stays_out_of_the_statistics(scale):
+    """After it, what is paid is what a bonus without a warm-up pays from its first row on."""
+    bonuses, starts, active = stream(400)
+    steps = 150
+    warm_up = int(active[:steps].sum())
+    warmed = ScaledBonus(Warming(warm_up), Scaling(scale=scale))
+    plain = ScaledBonus(Given(), Scaling(scale=scale))
+    for t, row in enumerate(bonuses):
+        paid = warmed.observe(row, starts=starts[t], active=active[t])
+        expected = np.zeros(ENVS)
+        if t >= steps:
+            expected = plain.observe(row, starts=starts[t], active=active[t])
+        np.testing.assert_array_equal(paid, expected)
+    assert np.abs(paid).max() > 0.0
+
+
+def test_beta_falls_in_a_warm_up_too():
+    bonus = ScaledBonus(Warming(40), Scaling(scale="std", beta=1.0, decay=80))
+    for _ in range(10):
+        bonus.observe(np.ones(ENVS))
+    assert bonus.beta == 0.5
+
+
+def test_saved_in_a_warm_up_it_goes_on_to_the_bit():
+    bonuses, _, _ = stream(400)
+    whole, first, second = (ScaledBonus(Warming(200), Scaling(scale="std")) for _ in range(3))
+    paid = [whole.observe(row) for row in bonuses]
+    for row in bonuses[:30]:
+        first.observe(row)
+    second.load_state_dict(first.state_dict())
+    np.testing.assert_array_equal([second.observe(row) for row in bonuses[30:]], paid[30:])
+
+
+@pytest.mark.parametrize(("warm_up", "counted"), [(0, 40), (40, 0)])
+def test_older_states_counted_all_rows(warm_up, counted):
+    bonus = ScaledBonus(Warming(warm_up), Scaling(scale="std"))
+    for _ in range(10):
+        bonus.observe(np.ones(ENVS))
+    state = bonus.state_dict()
+    del state["scaled.counted"]
+    again = ScaledBonus(Warming(warm_up), Scaling(scale="std"))
+    again.load_state_dict(state)
+    assert again.state_dict()["scaled.counted"] == counted
+
+
+def test_the_end_of_rnds_warm_up_is_no_burst():
+    pytest.importorskip("torch")
+    bonus = make_bonus("rnd", (4,), scale="standardise", beta=1.0)
+    rng = np.random.default_rng(0)
+    state, paid = np.zeros((8, 4)), []
+    for _ in range(400):
+        state = 0.95 * state + 0.1 * rng.normal(size=(8, 4))
+        paid.append(bonus.observe(state))
+    assert (np.array(paid[:125]) == 0.0).all()  # 1,000 rows
+    at_the_cut = np.abs(paid) >= MOST
+    assert np.abs(paid).max() > 0.0
+    assert at_the_cut.sum() <= 2
+
+
+def test_with_another_number_of_environments_the_sums_begin_anew():
+    """As when a saved agent goes on in more of them; the statistics are kept."""
+    first, second = (ScaledBonus(Given(), Scaling(scale="standardise")) for _ in range(2))
+    for row in stream(300)[0]:
+        first.observe(row)
+    second.load_state_dict(first.state_dict())
+    assert second.observe(np.arange(6.0)).shape == (6,)
+    shift = second.state_dict()["scaled.mean"]
+    np.testing.assert_allclose(second.state_dict()["scaled.sums"], np.arange(6.0) - shift)
+    assert second.state_dict()["scaled.counted"] == 300 * ENVS + 6
+
+
+def test_without_observe_there_is_no_scale():
+    bonus = make_bonus("counts", 6, scale="std")
+    assert bonus.compute([1, 2]).tolist() == [0.0, 0.0]  # nothing was learned so far
+    bonus.update([1, 2])
+    with pytest.raises(BadInput, match="call `observe` once per step, or make the bonus with"):
+        bonus.compute([1, 2])
+    bonus.observe([1, 2])
+    assert bonus.compute([1, 2]).tolist() == [0.0, 0.0]
+    fading = make_bonus("counts", 6, decay=100)
+    fading.update([1, 2])
+    assert fading.compute([1])[0] == pytest.approx(2**-0.5)
+
+
 def test_unscaled_bonuses_are_not_wrapped():
     assert not isinstance(make_bonus("counts", 6, beta=0.3), ScaledBonus)
 
@@ -146,6 +252,3 @@ def test_bad_input():
     bonus = make_bonus("counts", 6, scale="std")
     with pytest.raises(BadInput, match="saved without scaling"):
         bonus.load_state_dict(make_bonus("counts", 6).state_dict())
-    bonus.observe([1, 2])
-    with pytest.raises(BadInput, match="3 environments, but 2 in the last call"):
-        bonus.observe([1, 2, 3])

@@ -190,11 +190,28 @@ def test_minigrids_observations_are_read_as_they_come():
 
 
 @pytest.mark.parametrize(
+    ("given", "layout"),
+    [((42, 42), None), ((60, 80, 3), None), (spaces.Box(0, np.inf, (42, 42)), "HW")],
+)
+def test_floats_up_to_1_are_not_read_as_black(given, layout):
+    reader = as_reader(given, layout)
+    images = np.random.default_rng(0).random((2, *reader.taken))
+    with pytest.raises(BadInput, match=r"x: pixels of floats are at most .*Box\(0, 1, shape\)"):
+        reader.read("x", images)
+    for levels_of_255 in (images * 255, np.zeros_like(images), images.round().astype(np.uint8)):
+        assert len(reader.read("x", levels_of_255)) == 2
+
+
+@pytest.mark.parametrize(
     ("given", "layout", "message"),
     [
         (levels(40, 40, 40), None, r"shape \(40, 40, 40\) could be images or not.*layout='HWC'"),
         ((7, 7, 3), None, r"shape \(7, 7, 3\) could be images or not.*layout='vector'"),
         (levels(84, 84), "HWC", r"layout 'HWC' names 3 axes; observations of shape \(84, 84\)"),
+        (spaces.Discrete(4), "HW", "layout names the axes of images; these are state indices"),
+        (4, "vector", "layout names the axes of images; these are state indices: leave it out"),
+        (spaces.Box(0, 1, (4,)), "HW", "layout names the axes of images; these are vectors"),
+        ((4,), "W", "layout names the axes of images; these are vectors: leave it out"),
         (levels(84, 84), "XY", "layout must be 'vector' or have one letter per axis"),
         (levels(84, 84, 3), "HHW", "layout must be 'vector' or have one letter per axis"),
         (levels(4, 84, 84, 4), "THWC", "gives frames of 4 colours; they have 1 or 3"),

@@ -60,6 +60,18 @@ def test_code_runs(found, tmp_path, monkeypatch):
             exec(compile(code, "<documentation>", "exec"), module.__dict__)
 
 
+def test_the_bonus_of_the_tutorial_learns_nothing_from_resets():
+    page = ROOT / "docs" / "tutorials" / "own-bonus.md"
+    first = next(blocks(["python"], [page])).values[0]
+    made = {}
+    exec(compile(first, "<documentation>", "exec"), made)
+    bonus = made["Recency"](states=4)
+    assert bonus.observe([1, 2], active=[True, False]).tolist() == [1.0, 0.0]
+    assert bonus.last.tolist() == [-float("inf"), 0.0, -float("inf"), -float("inf")]
+    bonus.observe([1, 2], active=[False, False])
+    assert bonus.now == 1
+
+
 def commands(text):
     """The lines that call countless, comments and prompts removed, `…` left out."""
     for line in text.splitlines():

@@ -99,6 +99,7 @@ def test_a_walk_in_a_game_shows_what_it_says():
         ({"bonus_name": "ssr", "env": "fourrooms", "steps": 1}, "steps must be at least 10"),
         ({"bonus_name": "ssr", "env": "chain-5000"}, "chain-5000 has 5,000 states; diagnose takes"),
         ({"bonus_name": "srr", "env": "fourrooms"}, "unknown bonus 'srr'"),
+        ({"bonus_name": "ssr", "env": "CartPole-v1"}, "tabular agents and diagnose need `P`"),
     ],
 )
 def test_bad_input(arguments, message):

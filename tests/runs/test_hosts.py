@@ -89,6 +89,13 @@ def test_dqn_is_kept_with_its_parameters_and_learns_the_same_again(tmp_path):
     assert not again.equals(off_policy(seed=1).execute(None, Execution()).records)
 
 
+def test_a_scale_around_a_warm_up_has_a_version_of_its_own():
+    """Jobs of other bonuses, and of unscaled ones, keep the ids that they had."""
+    assert job("rnd", scale="standardise").identity()["scaled_bits"] == 2
+    for other in (job("rnd"), job("sr-norm", scale="std"), job("counts", scale="standardise")):
+        assert "scaled_bits" not in other.identity()
+
+
 def test_asked_to_stop_it_leaves_nothing(tmp_path):
     store = Store(tmp_path, "a test")
     with pytest.raises(Stopped):

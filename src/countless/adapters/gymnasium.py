@@ -40,6 +40,12 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         preprocess: Preprocess | None = None,
         **parameters: Any,
     ) -> None:
+        if not isinstance(env, VectorEnv):
+            raise BadInput(
+                "BonusVectorEnv goes around vector environments of Gymnasium, not "
+                f"{type(env).__name__}: gymnasium.make_vec(id, num_envs=8), or SyncVectorEnv([make]) "
+                "for one"
+            )
         super().__init__(env)
         self._steps = StepBonus(
             bonus, env.single_observation_space, of=of, preprocess=preprocess, **parameters

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
 from countless.adapters.steps import StepBonus
-from countless.core.arrays import like, need_torch, to_numpy
+from countless.core.arrays import Floats, like, need_torch, to_numpy
 from countless.core.errors import BadInput
-from countless.core.parameters import check_choice
+from countless.core.parameters import Interval, check_choice, check_real
 
+Flags = NDArray[np.bool_]
 KEYS = ("observations", "actions", "rewards", "terminateds", "truncateds", "next_observations")
 
 
 class Reward:
     """Takes what RLeXplore's reward modules take, and gives (n_steps, n_envs) tensors.
 
+    Samples are learned once: an `update` does nothing if it is given the very object
+    `samples["observations"]` that the `compute` before it has learned from. A copy is new to it.
+
+    Where the environments reset in the step after the end of an episode (`AutoresetMode.NEXT_STEP`,
+    Gymnasium's default), that step is no transition: it is not learned and is paid 0, also where the
+    end was in the last samples that were learned. So `terminateds[t]` and `truncateds[t]` must say
+    how step t ended.
+
     Parameters
     ----------
     envs
-        Vector environments: their observation space and their number are all that is read.
+        Vector environments: their observation space, their number and their way of resetting are
+        all that is read.
     device
         Where the networks of the bonus live.
     beta, kappa
@@ -58,7 +71,9 @@ class Reward:
         self.observation_space = envs.observation_space if space is None else space
         self.n_envs = int(envs.num_envs)
         self.device = torch.device(device)
-        self.beta, self.kappa, self.gamma = beta, kappa, gamma
+        self.beta = check_real("beta", beta, Interval("[0, inf)"))
+        self.kappa = check_real("kappa", kappa, Interval("[0, 1]"))
+        self.gamma = None if gamma is None else check_real("gamma", gamma, Interval("[0, 1]"))
         self.rwd_norm_type = check_choice("rwd_norm_type", rwd_norm_type, ("rms", "minmax", "none"))
         self.obs_norm_type = check_choice("obs_norm_type", obs_norm_type, ("rms", "none"))
         self.batch_size = self.n_envs  # samples that the bonus learns from at once
@@ -75,6 +90,9 @@ class Reward:
         self._scale = RunningStatistics((), torch.device("cpu"))
         self._sums = np.zeros(self.n_envs)
         self._learned_from: Any = None
+        metadata = getattr(envs, "metadata", None) or {}
+        self._resets_later = metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP
+        self._resetting = np.zeros(self.n_envs, dtype=bool)  # in the first step of the next samples
 
     @property
     def bonus(self) -> Any:
@@ -103,57 +121,89 @@ class Reward:
         With `sync`, the bonus learns from each step before the next one is paid; an `update` with the
         same samples then has nothing left to do. With `sync=False` it only looks.
         """
-        raw = self._walk(samples, learn=sync)
+        raw, active = self._walk(samples, learn=sync)
         self._learned_from = samples["observations"] if sync else None
         self.global_step += 1
-        rewards = self._normalised(raw) * self.weight
+        rewards = self._normalised(raw, active) * self.weight
         if rewards.size:
             self.metrics["intrinsic_rewards"].append([self.global_step, float(rewards.mean())])
         return like(rewards, samples["observations"])
 
     def update(self, samples: Mapping[str, Any]) -> None:
         """Learn from samples, unless `compute` has just done so."""
-        _check(samples)
+        self._check(samples)
         if self._learned_from is not samples["observations"]:
             self._walk(samples, learn=True)
         self._learned_from = None
 
-    def _walk(self, samples: Mapping[str, Any], learn: bool) -> Any:
-        """The bonus of each step, in their order."""
-        _check(samples)
+    def _walk(self, samples: Mapping[str, Any], learn: bool) -> tuple[Floats, Flags]:
+        """The bonus of each step, in their order, and which rows are steps."""
+        self._check(samples)
         observations, reached = samples["observations"], samples["next_observations"]
         shape = observations.shape[:2]
         over = to_numpy(samples["terminateds"]).astype(bool).reshape(shape)
         ended = over | to_numpy(samples["truncateds"]).astype(bool).reshape(shape)
+        active, starts = self._steps_taken(ended)
         paid = np.zeros(shape)
         for t in range(len(observations)):
             if learn:
-                # Nothing says that the samples of two calls follow each other.
-                starts = ended[t - 1] if t else np.ones(shape[1], dtype=bool)
-                paid[t] = self._steps.pay(observations[t], reached[t], over[t], starts)
+                paid[t] = self._steps.pay(
+                    observations[t], reached[t], over[t], starts[t], active[t]
+                )
             else:
-                paid[t] = self._steps.look(observations[t], reached[t])
+                paid[t] = np.where(active[t], self._steps.look(observations[t], reached[t]), 0.0)
         if learn and paid.size:
+            if self._resets_later:
+                self._resetting = active[-1] & ended[-1]
             # Bonuses have losses of different kinds; what falls in all of them is what they pay.
             self.metrics["loss"].append([self.global_step, float(paid.mean())])
-        return paid
+        return paid, active
 
-    def _normalised(self, rewards: Any) -> Any:
+    def _steps_taken(self, ended: Flags) -> tuple[Flags, Flags]:
+        """Which rows are steps and not only resets, and which steps are the first of an episode."""
+        active, starts = np.ones_like(ended), np.ones_like(ended)
+        for t in range(len(ended)):
+            if self._resets_later:
+                active[t] = ~(active[t - 1] & ended[t - 1]) if t else ~self._resetting
+            # Nothing says that the samples of two calls follow each other: the first rows are starts.
+            if t:
+                starts[t] = ~active[t - 1] if self._resets_later else ended[t - 1]
+        return active, starts
+
+    def _check(self, samples: Mapping[str, Any]) -> None:
+        """All keys are there, and each has a row per step and environment."""
+        missing = [key for key in KEYS if key not in samples]
+        if missing:
+            raise BadInput(f"the samples lack {', '.join(missing)}; they need {', '.join(KEYS)}")
+        shapes = {key: tuple(np.shape(samples[key])) for key in KEYS}
+        steps = shapes["observations"][0] if shapes["observations"] else 1
+        for key, shape in shapes.items():
+            flags = key in ("terminateds", "truncateds")
+            if shape[:2] != (steps, self.n_envs) or (flags and prod(shape[2:]) != 1):
+                more = "" if flags else ", ..."
+                raise BadInput(
+                    f"samples[{key!r}] must have shape ({steps}, {self.n_envs}{more}), one row per "
+                    f"step and one column per environment, not {shape}"
+                )
+        if shapes["next_observations"] != shapes["observations"]:
+            raise BadInput(
+                f"samples['next_observations'] must have the shape {shapes['observations']} of the "
+                f"observations, not {shapes['next_observations']}"
+            )
+
+    def _normalised(self, rewards: Floats, active: Flags) -> Floats:
+        """The rewards of the steps in RLeXplore's units; rows that only reset are paid 0."""
         import torch
 
         if self.gamma is not None:
             for t in range(len(rewards)):
-                self._sums = rewards[t] = self.gamma * self._sums + rewards[t]
-        if self.rwd_norm_type == "rms" and rewards.size:
-            self._scale.add(torch.as_tensor(rewards.ravel()))
+                self._sums = np.where(active[t], self.gamma * self._sums + rewards[t], self._sums)
+                rewards[t] = np.where(active[t], self._sums, 0.0)
+        steps = rewards[active]
+        if self.rwd_norm_type == "rms" and steps.size:
+            self._scale.add(torch.as_tensor(steps))
             return rewards / (float(self._scale.deviation()) + 1e-8)
-        if self.rwd_norm_type == "minmax" and rewards.size:
-            low, high = rewards.min(), rewards.max()
-            return (rewards - low) / (high - low + 1e-8)
+        if self.rwd_norm_type == "minmax" and steps.size:
+            low, high = steps.min(), steps.max()
+            return np.where(active, (rewards - low) / (high - low + 1e-8), 0.0)
         return rewards
-
-
-def _check(samples: Mapping[str, Any]) -> None:
-    missing = [key for key in KEYS if key not in samples]
-    if missing:
-        raise BadInput(f"the samples lack {', '.join(missing)}; they need {', '.join(KEYS)}")

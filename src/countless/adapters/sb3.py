@@ -44,6 +44,11 @@ class BonusVecEnv(VecEnvWrapper):
         preprocess: Preprocess | None = None,
         **parameters: Any,
     ) -> None:
+        if not isinstance(venv, VecEnv):
+            raise BadInput(
+                "BonusVecEnv goes around vector environments of Stable-Baselines3, not "
+                f"{type(venv).__name__}: make_vec_env(id, n_envs=8), or DummyVecEnv([make]) for one"
+            )
         super().__init__(venv)
         self._steps = StepBonus(
             bonus, venv.observation_space, of=of, preprocess=preprocess, **parameters

@@ -76,7 +76,8 @@ class StepBonus:
                 **only,
             )
         else:
-            paid = self.bonus.observe(self._seen(reached), starts=starts, **only)
+            # A terminal observation is never left: unless it is learned now it stays new for ever.
+            paid = self.bonus.observe(self._seen(reached), dones=terminated, starts=starts, **only)
         return to_numpy(paid).astype(np.float64)
 
     def look(self, observations: Any, reached: Any) -> NDArray[np.float64]:

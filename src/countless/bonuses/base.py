@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.core.arrays import is_tensor, to_numpy
+from countless.core.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class ObservingBonus(ABC):
         starts: Any = None,
         active: Any = None,
     ) -> Any:
-        mask = None if active is None else to_numpy(active).astype(bool).reshape(-1)
+        mask = None if active is None else check_active(active, observations)
         if mask is None or mask.all():
             return self._observe(Step(observations, features, next_observations, dones, starts))
         rows = np.flatnonzero(mask)
@@ -70,6 +71,30 @@ class ObservingBonus(ABC):
         """Learn from the step, and give the bonus of its rows."""
 
 
+def check_active(active: Any, observations: Any) -> NDArray[np.bool_]:
+    """The mask (B,) of environments that took a step, or a `BadInput` if B is not their number."""
+    mask: NDArray[np.bool_] = to_numpy(active).astype(bool).reshape(-1)
+    count = count_rows(observations)
+    if len(mask) != count:
+        raise BadInput(
+            f"active must have one flag per environment: {len(mask)} flags for {count} observations"
+        )
+    return mask
+
+
+def count_rows(batch: Any) -> int:
+    """How many observations a batch holds, whatever its structure.
+
+    >>> count_rows({"cell": [3, 4, 5]})
+    3
+    """
+    if isinstance(batch, Mapping):
+        return count_rows(next(iter(batch.values())))
+    if _has_parts(batch):
+        return count_rows(batch[0])
+    return len(batch)
+
+
 def take_rows(batch: Any, rows: NDArray[np.int64]) -> Any:
     """Some rows of a batch of observations, whatever its structure.
 
@@ -80,6 +105,11 @@ def take_rows(batch: Any, rows: NDArray[np.int64]) -> Any:
         return None
     if isinstance(batch, Mapping):
         return {key: take_rows(value, rows) for key, value in batch.items()}
-    if isinstance(batch, tuple) and any(np.ndim(part) > 0 for part in batch):
+    if _has_parts(batch):
         return tuple(take_rows(part, rows) for part in batch)
     return batch[rows] if is_tensor(batch) else np.asarray(batch)[rows]
+
+
+def _has_parts(batch: Any) -> bool:
+    """Whether a tuple holds batches of parts, and not the observations themselves."""
+    return isinstance(batch, tuple) and any(np.ndim(part) > 0 for part in batch)

@@ -22,9 +22,9 @@ class Stream:
 
     >>> stream = Stream("bonus")
     >>> stream.link(np.array([3, 5]), Step(None))
-    >>> before, after = stream.link(np.array([4, 6]), Step(None, starts=[False, True]))
-    >>> before.tolist(), after.tolist()
-    ([3], [4])
+    >>> before, after, dones = stream.link(np.array([4, 6]), Step(None, starts=[False, True]))
+    >>> before.tolist(), after.tolist(), dones.tolist()
+    ([3], [4], [False])
     """
 
     def __init__(self, name: str) -> None:
@@ -34,11 +34,18 @@ class Stream:
 
     def link(
         self, observations: NDArray[Any], step: Step
-    ) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """(before, after) of the rows that continue an earlier call; None where no row does."""
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]] | None:
+        """(before, after, dones) of what the step completes; None where it completes nothing.
+
+        These are the transitions of rows that continue an earlier call, and then the terminal
+        observations of the step: nothing comes after them, so they stand there themselves.
+        """
         rows = np.arange(len(observations)) if step.rows is None else step.rows
         count = len(observations) if step.rows is None else step.count
-        if not len(self._known):
+        starts = check_flags(self._name, step.starts, len(rows))
+        # Where all environments begin an episode there is nothing to link: they may be others.
+        anew = count != len(self._known) and len(rows) == count and starts.all()
+        if anew or not len(self._known):
             self._last = np.zeros((count, *observations.shape[1:]), observations.dtype)
             self._known = np.zeros(count, dtype=bool)
         if (count, *observations.shape[1:]) != self._last.shape:
@@ -46,11 +53,18 @@ class Stream:
                 f"{self._name}: {count} environments, but {len(self._last)} in the last call; "
                 "give next_observations, or the same environments in each call"
             )
-        continues = self._known[rows] & ~check_flags(self._name, step.starts, len(rows))
-        linked = self._last[rows][continues], observations[continues]
+        continues = self._known[rows] & ~starts
+        ends = self._ends(step, len(rows))
+        before = np.concatenate([self._last[rows][continues], observations[ends]])
+        after = np.concatenate([observations[continues], observations[ends]])
         self._last[rows] = observations
-        self._known[rows] = True
-        return linked if continues.any() else None
+        self._known[rows] = ~ends
+        return (before, after, np.arange(len(before)) >= continues.sum()) if len(before) else None
+
+    def _ends(self, step: Step, count: int) -> NDArray[np.bool_]:
+        """Which observations are terminal; of complete transitions `dones` says it of the next ones."""
+        complete = step.next_observations is not None
+        return check_flags(self._name, None if complete else step.dones, count)
 
     def state(self) -> State:
         """The remembered observations; empty arrays where there are none."""
@@ -91,8 +105,7 @@ class StateStream:
                 Transitions(step.observations, step.next_observations, dones=step.dones)
             )
         states = self._reader.read(self._name, step.observations)
-        before, after = self._stream.link(states, step) or (states[:0], states[:0])
-        return before, after, np.zeros(len(before), dtype=bool)
+        return self._stream.link(states, step) or (states[:0], states[:0], np.zeros(0, dtype=bool))
 
     def state(self) -> State:
         return self._stream.state()

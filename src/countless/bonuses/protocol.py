@@ -53,6 +53,9 @@ class Bonus(Protocol):
 
     What comes out is of the kind that goes in: a NumPy array gives float64, a torch tensor gives
     float32 on its own device. Every bonus is finite and at least 0, and already scaled by its `beta`.
+
+    A bonus whose first observations only feed its own statistics may say so with a property `warming`
+    (`is_warming` reads it): what it gave for them says nothing about the size of what follows.
     """
 
     def compute(self, observations: Any, features: Any = None) -> Any:
@@ -78,8 +81,10 @@ class Bonus(Protocol):
         The order of the two is the bonus' own. With `next_observations` the step is a complete
         transition, and `dones` marks those after which nothing follows. Without, bonuses that learn
         from transitions link consecutive calls, row by row; `starts` marks rows that begin an episode
-        and are not linked to what came before. Rows where `active` is False took no step, as when
-        Gymnasium's vector environments only reset them: they teach nothing and are paid 0.
+        and are not linked to what came before, and `dones` marks observations that are terminal: no
+        later call leaves them, so that they are learned at once. Rows where `active` is False took no
+        step, as when Gymnasium's vector environments only reset them: they teach nothing and are
+        paid 0.
         """
         ...
 
@@ -90,6 +95,11 @@ class Bonus(Protocol):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a `state_dict`, to the bit."""
         ...
+
+
+def is_warming(bonus: Bonus) -> bool:
+    """Whether all that a bonus observed so far belongs to a warm-up; False where it has none."""
+    return bool(getattr(bonus, "warming", False))
 
 
 def check_state(name: str, state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.bonuses.protocol import Bonus, State
+from countless.bonuses.base import check_active
+from countless.bonuses.protocol import Bonus, State, is_warming
 from countless.core.arrays import Floats, check_flags, like, to_numpy
 from countless.core.errors import BadInput
 from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "the scaled bonus"
 PREFIX = "scaled."
-SETTLE = 500  # first rows that only feed the statistics: they are paid nothing
+SETTLE = 500  # first rows in the statistics: they are paid nothing
 SLOWEST = 1e-4  # rate of the mean: after ten thousand rows the oldest begin to fade
 MOST = 5.0  # of a bonus in units of the SD
 
@@ -54,8 +55,10 @@ class ScaledBonus:
     """A bonus around another one: the same calls, and a state that holds both.
 
     `compute` gives what `observe` would without learning. Statistics are taken of what `observe`
-    sees. The SD is that of all steps so far, so that a bonus that wears out is worn out; the mean is
-    that of the last ten thousand or so.
+    sees: batches for `update` hold no environment's steps in their order. The SD is that of all steps
+    so far, so that a bonus that wears out is worn out; the mean is that of the last ten thousand or
+    so. While the bonus inside is warming up nothing is paid, and what it gives stays out of the
+    statistics: they would take its first real values for outliers.
 
     >>> from countless.bonuses.registry import make_bonus
     >>> bonus = make_bonus("counts", 3, decay=4, beta=1.0)
@@ -65,7 +68,9 @@ class ScaledBonus:
 
     def __init__(self, bonus: Bonus, scaling: Scaling) -> None:
         self.bonus, self.scaling = bonus, scaling
-        self._rows = 0  # seen so far
+        self._rows = 0  # seen so far: beta falls with them
+        self._counted = 0  # of these, rows in the statistics: those after a warm-up
+        self._updated = False  # whether `update` was called
         self._mean = 0.0  # of recent bonuses
         self._sums: Floats = np.zeros(0)  # discounted, one per environment
         self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
@@ -79,13 +84,19 @@ class ScaledBonus:
     @property
     def deviation(self) -> float:
         """The SD of the discounted sums so far."""
-        return math.sqrt(self._sum_squares / self._rows) if self._rows else 0.0
+        return math.sqrt(self._sum_squares / self._counted) if self._counted else 0.0
 
     def compute(self, observations: Any, features: Any = None) -> Any:
+        if self._updated and self._rows == 0 and self.scaling.scale != "none":
+            raise BadInput(
+                f"{NAME} has no statistics: `update` was called, but never `observe`, which takes "
+                "them; call `observe` once per step, or make the bonus with scale='none'"
+            )
         raw = to_numpy(self.bonus.compute(observations, features)).astype(np.float64)
         return like(self._scaled(raw), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
+        self._updated = True
         return self.bonus.update(batch)
 
     def observe(
@@ -109,20 +120,22 @@ class ScaledBonus:
         )
         raw = to_numpy(given).astype(np.float64)
         begins = check_flags(NAME, starts, len(raw))
-        paid = self._scaled(raw)
-        if active is None:
-            self._learn(raw, slice(None), len(raw), begins)
-            return like(paid, given)
-        rows = np.flatnonzero(to_numpy(active))
-        self._learn(raw, rows, len(rows), begins)
-        return like(np.where(to_numpy(active), paid, 0.0), given)
+        rows = slice(None) if active is None else np.flatnonzero(check_active(active, raw))
+        count = len(raw[rows])
+        if is_warming(self.bonus):
+            paid = np.zeros_like(raw)
+        else:
+            paid = self._scaled(raw)
+            self._learn(raw, rows, count, begins)
+        self._rows += count
+        return like(paid if active is None else np.where(to_numpy(active), paid, 0.0), given)
 
     def _scaled(self, raw: Floats) -> Floats:
         """What is added for bonuses (B,)."""
         if self.scaling.scale == "none":
             return self.beta * raw
         deviation = self.deviation
-        if self._rows < SETTLE or deviation == 0.0:
+        if self._counted < SETTLE or deviation == 0.0:
             return np.zeros_like(raw)
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
         bounded = np.minimum(np.maximum((raw - shift) / deviation, -MOST), MOST)
@@ -134,15 +147,11 @@ class ScaledBonus:
     ) -> None:
         """Take in the bonuses of the environments that took a step: `count` rows."""
         if len(self._sums) != len(raw):
-            if self._rows:
-                raise BadInput(
-                    f"{NAME}: {len(raw)} environments, but {len(self._sums)} in the last call"
-                )
             self._sums = np.zeros(len(raw))
         if count == 0:
             return
         values = raw[rows]
-        total = self._rows + count
+        total = self._counted + count
         mean = float(np.add.reduce(values)) / count
         self._mean += min(1.0, max(count / total, count * SLOWEST)) * (mean - self._mean)
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
@@ -154,13 +163,14 @@ class ScaledBonus:
         sum_mean = float(np.add.reduce(sums)) / count
         delta = sum_mean - self._sum_mean
         self._sum_squares += float(np.add.reduce((sums - sum_mean) ** 2))
-        self._sum_squares += delta**2 * self._rows * count / total
+        self._sum_squares += delta**2 * self._counted * count / total
         self._sum_mean += delta * count / total
-        self._rows = total
+        self._counted = total
 
     def state_dict(self) -> State:
         own = {
             "rows": self._rows,
+            "counted": self._counted,
             "mean": self._mean,
             "sums": self._sums.copy(),
             "sum_mean": self._sum_mean,
@@ -170,11 +180,14 @@ class ScaledBonus:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         own = [name for name in self.state_dict() if name.startswith(PREFIX)]
-        missing = [name for name in own if name not in state]
+        missing = [name for name in own if name not in state and name != PREFIX + "counted"]
         if missing:
             raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
         self.bonus.load_state_dict({k: v for k, v in state.items() if not k.startswith(PREFIX)})
         self._rows = int(state[PREFIX + "rows"])
+        # Older states have no such entry: all rows were counted, those of a warm-up as zeros.
+        counted = 0 if is_warming(self.bonus) else self._rows
+        self._counted = int(state.get(PREFIX + "counted", counted))
         self._mean = float(state[PREFIX + "mean"])
         self._sums = np.array(state[PREFIX + "sums"], dtype=np.float64)
         self._sum_mean = float(state[PREFIX + "sum_mean"])

@@ -108,7 +108,8 @@ class SSRBonus(TabularBonus):
     The paper's ESSR adds -beta ||Psi~(s)||_1 to the reward. A bonus here is at least 0, so the norm's
     limit 1 / (1 - gamma) is added: beta gamma / (1 - gamma) in a state never left, falling to 0. In a
     continuing task the shift changes no policy. (Theorem 1's own shift, 1 + gamma, makes the bonus
-    negative as soon as the successors were left too.) States are counted when they are left.
+    negative as soon as the successors were left too.) States are counted when they are left; a terminal
+    one that is observed itself leads back to itself, as an absorbing state does.
     """
 
     def __init__(self, observations: ObservationReader, parameters: SSRParameters) -> None:

@@ -52,6 +52,7 @@ class ObservationReader:
     convert: Convert | None = field(default=None, compare=False)
     start: int = 0  # the lowest state's number
     most: float = 255.0  # the brightest value of an image
+    assumed: bool = False  # whether that value was not told by a space
 
     @property
     def kind(self) -> str:
@@ -87,6 +88,12 @@ class ObservationReader:
         check_finite(name, values)
         if self.kind == "image" and values.dtype != np.uint8:
             _check_levels(name, values, self.most)
+            if self.assumed and values.dtype.kind == "f" and 0 < values.max(initial=0) <= 1:
+                raise BadInput(
+                    f"{name}: pixels of floats are at most {values.max():g}, but levels 0 to 255 are "
+                    "expected, of which these are black: say what they are with a space, "
+                    "gymnasium.spaces.Box(0, 1, shape), or give integers"
+                )
         return values if self.convert is None else self.convert(values)
 
     def read_one(self, name: str, observation: Any) -> NDArray[Any]:
@@ -110,6 +117,7 @@ def as_reader(given: Any, layout: str | None = None) -> ObservationReader:
     if isinstance(given, spaces.Space):
         return _of_space(given, layout)
     if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        _refuse_layout(layout, "state indices")
         return ObservationReader((), int(given))
     if isinstance(given, tuple | list) and 1 <= len(given) <= 4 and all(_is_size(n) for n in given):
         return _of_shape(tuple(int(n) for n in given), layout)
@@ -124,16 +132,19 @@ def _is_size(value: object) -> bool:
 
 
 def _of_shape(shape: tuple[int, ...], layout: str | None) -> ObservationReader:
+    if len(shape) == 1:
+        _refuse_layout(layout, "vectors", "vector")
     if len(shape) == 1 or layout == "vector":
         return _vector(shape)
     axes = layout or guess_layout(shape, smallest_grey=1)
     if axes is None:
         raise _ambiguous(shape)
-    return _image(shape, axes, 255.0, None)
+    return _image(shape, axes, None, None)
 
 
 def _of_space(space: spaces.Space[Any], layout: str | None) -> ObservationReader:
     if isinstance(space, spaces.Discrete):
+        _refuse_layout(layout, "state indices")
         return ObservationReader((), int(space.n), start=int(space.start))
     if isinstance(space, spaces.Box):
         return _of_box(space, layout)
@@ -151,10 +162,12 @@ def _of_space(space: spaces.Space[Any], layout: str | None) -> ObservationReader
 
 def _of_box(space: spaces.Box, layout: str | None) -> ObservationReader:
     shape, most = space.shape, _brightest(space)
+    if len(shape) < 2:
+        _refuse_layout(layout, "vectors", "vector")
     if layout == "vector" or len(shape) < 2:
         return _vector(shape)
     if layout is not None:
-        return _image(shape, layout, most or 255.0, space.dtype)
+        return _image(shape, layout, most, space.dtype)
     if most is None:
         return _vector(shape)
     axes = guess_layout(shape)
@@ -163,6 +176,14 @@ def _of_box(space: spaces.Box, layout: str | None) -> ObservationReader:
     if sum(n >= SMALLEST_COLOURED for n in shape) > 2 or len(shape) > 4:
         raise _ambiguous(shape)
     return _vector(shape)
+
+
+def _refuse_layout(layout: str | None, what: str, right: str | None = None) -> None:
+    """A `BadInput` for a layout of observations that have no axes to name; `right` is true of them."""
+    if layout is not None and layout != right:
+        raise BadInput(
+            f"{named('layout')} names the axes of images; these are {what}: leave it out"
+        )
 
 
 def guess_layout(
@@ -214,9 +235,12 @@ def _brightest(space: spaces.Box) -> float | None:
 
 
 def _image(
-    shape: tuple[int, ...], layout: str, most: float, dtype: np.dtype[Any] | None
+    shape: tuple[int, ...], layout: str, brightest: float | None, dtype: np.dtype[Any] | None
 ) -> ObservationReader:
-    """An image whose axes are `layout`; floats of a known space become whole levels."""
+    """An image whose axes are `layout`; floats of a known space become whole levels.
+
+    Where nothing tells the brightest value it is taken to be 255.
+    """
     letters = sorted(layout)
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("THWC"):
         raise BadInput(
@@ -236,9 +260,10 @@ def _image(
         )
     if colours != 1 and colours % 3 != 0:
         # Channels that cannot be colours are grey frames.
-        return _image(shape, layout.replace("C", "T"), most, dtype)
+        return _image(shape, layout.replace("C", "T"), brightest, dtype)
     frames = sizes.get("T", 1) * (1 if colours == 1 else colours // 3)
     stacked = "T" in sizes or colours > 3
+    most = 255.0 if brightest is None else brightest
     sides = sizes["H"], sizes["W"]
     to_levels = dtype is not None and dtype != np.uint8
     as_given = layout in ("HW", "THW") and not to_levels
@@ -257,7 +282,13 @@ def _image(
         return values if stacked else values.reshape(len(values), *sides)
 
     out = (frames, *sides) if stacked else sides
-    return ObservationReader(out, taken=shape, convert=None if as_given else convert, most=most)
+    return ObservationReader(
+        out,
+        taken=shape,
+        convert=None if as_given else convert,
+        most=most,
+        assumed=brightest is None,
+    )
 
 
 def _check_levels(name: str, values: NDArray[Any], most: float) -> None:

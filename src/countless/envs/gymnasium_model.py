@@ -27,8 +27,8 @@ def mdp_from_gymnasium(env: str | gymnasium.Env[Any, Any]) -> MDP:
     start = getattr(made.unwrapped, "initial_state_distrib", None)
     if model is None or start is None:
         raise BadInput(
-            f"{name}: exposes no model; a tabular agent needs `P` and `initial_state_distrib` "
-            "(FrozenLake, Taxi and CliffWalking have them)"
+            f"{name}: exposes no model; tabular agents and diagnose need `P` and "
+            "`initial_state_distrib` (FrozenLake, Taxi and CliffWalking have them)"
         )
     rows, terminated = [], []
     for s, by_action in model.items():

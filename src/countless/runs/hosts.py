@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 BITS = 3  # the version number of what decides the bits
+SCALED_BITS = 2  # that of a scale around a bonus with a warm-up
 LAST = 100  # episodes in the mean that progress shows
 EVERY = 0.5  # seconds between two lines of progress
 
@@ -82,7 +83,13 @@ class HostJob:
     def _bonus_version(self) -> dict[str, Any]:
         if self.config.bonus == "none":
             return {}
-        return bonus_kind(self.config.bonus).version(images=self.config.view == "pictures")
+        kind = bonus_kind(self.config.bonus)
+        version = kind.version(images=self.config.view == "pictures")
+        # A warm-up once entered the statistics of a scale: only bonuses that have one changed.
+        warms_up = "warm_up" in {item.name for item in fields(kind.parameters)}
+        if warms_up and self.config.scale != "none":
+            version["scaled_bits"] = SCALED_BITS
+        return version
 
     def budget(self) -> dict[str, Any]:
         return {"frames": self.frames}

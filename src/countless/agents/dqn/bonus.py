@@ -195,7 +195,7 @@ class Sight(Protocol):
     """What a bonus of the registry sees of the observations (B, history, ...) of the loop."""
 
     space: Any  # what `make_bonus` is told of it
-    layout: str
+    layout: str | None  # that of its axes, where it has any
 
     def __call__(self, observations: NDArray[Any], *, meet: bool) -> NDArray[Any]:
         """One row per observation; with `meet` they are there, and not only asked about."""
@@ -211,7 +211,7 @@ class ShownFrames:
 
     def __init__(self, space: tuple[int, ...], stacked: bool) -> None:
         self.space, self._stacked = space, stacked
-        self.layout = "THW" if stacked else "vector"
+        self.layout: str | None = "THW" if stacked else "vector"
 
     def __call__(self, observations: NDArray[Any], *, meet: bool) -> NDArray[Any]:
         return observations if self._stacked else observations[:, -1]
@@ -229,7 +229,7 @@ class Numbered:
     An observation that was not met yet has the last number, which no observation is given.
     """
 
-    layout = "vector"
+    layout: str | None = None
     space = MOST_STATES + 1
 
     def __init__(self) -> None:

@@ -84,6 +84,11 @@ class RND(ObservingBonus):
         self._scale = RunningStatistics((), self._device)
         self.frames = 0
 
+    @property
+    def warming(self) -> bool:
+        """Whether all frames so far only fed the statistics: their bonus was 0."""
+        return self.frames <= self.parameters.warm_up
+
     def compute(self, observations: Any, features: Any = None) -> Any:
         with torch.no_grad():
             errors = self._errors(self._normalised(self._input(observations)))
@@ -98,7 +103,7 @@ class RND(ObservingBonus):
         values = self._input(step.observations)
         self._pixels.add(values)
         self.frames += len(values)
-        warming = self.frames <= self.parameters.warm_up
+        warming = self.warming
         with torch.set_grad_enabled(not warming):
             errors = self._errors(self._normalised(values))
         self._sum_up(errors.detach(), step)

@@ -113,8 +113,8 @@ class NetworkSRNorm(ObservingBonus):
         else:
             linked = self._stream.link(raw, step)
             if linked is not None:
-                batch = self._input.linked(*linked)
-                self._learn(batch, np.zeros(len(linked[0]), dtype=bool))
+                before, after, dones = linked
+                self._learn(self._input.linked(before, after), dones)
         return self.compute(step.observations, step.features)
 
     def state_dict(self) -> State:
