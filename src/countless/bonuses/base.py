@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countless.bonuses.batches import count_rows, take_rows
+from countless.bonuses.resets import ResetWatch
 from countless.core.arrays import is_tensor, to_numpy
 from countless.core.errors import BadInput
 
@@ -33,6 +35,10 @@ class Step:
 class ObservingBonus(ABC):
     """Leaves out environments that only reset, and gives `_observe` the step of all others."""
 
+    @cached_property
+    def _resets(self) -> ResetWatch:
+        return ResetWatch()
+
     def observe(
         self,
         observations: Any,
@@ -44,6 +50,8 @@ class ObservingBonus(ABC):
         active: Any = None,
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
+        if starts is None:
+            self._resets.look(observations, next_observations, dones, mask)
         if mask is None or mask.all():
             return self._observe(Step(observations, features, next_observations, dones, starts))
         rows = np.flatnonzero(mask)
@@ -80,36 +88,3 @@ def check_active(active: Any, observations: Any) -> NDArray[np.bool_]:
             f"active must have one flag per environment: {len(mask)} flags for {count} observations"
         )
     return mask
-
-
-def count_rows(batch: Any) -> int:
-    """How many observations a batch holds, whatever its structure.
-
-    >>> count_rows({"cell": [3, 4, 5]})
-    3
-    """
-    if isinstance(batch, Mapping):
-        return count_rows(next(iter(batch.values())))
-    if _has_parts(batch):
-        return count_rows(batch[0])
-    return len(batch)
-
-
-def take_rows(batch: Any, rows: NDArray[np.int64]) -> Any:
-    """Some rows of a batch of observations, whatever its structure.
-
-    >>> take_rows({"cell": [3, 4, 5]}, np.array([0, 2]))["cell"].tolist()
-    [3, 5]
-    """
-    if batch is None:
-        return None
-    if isinstance(batch, Mapping):
-        return {key: take_rows(value, rows) for key, value in batch.items()}
-    if _has_parts(batch):
-        return tuple(take_rows(part, rows) for part in batch)
-    return batch[rows] if is_tensor(batch) else np.asarray(batch)[rows]
-
-
-def _has_parts(batch: Any) -> bool:
-    """Whether a tuple holds batches of parts, and not the observations themselves."""
-    return isinstance(batch, tuple) and any(np.ndim(part) > 0 for part in batch)

@@ -1,0 +1,59 @@
+"""Notices a loop that takes the resets of its environments for steps.
+
+Gymnasium's vector environments by default use the step after the end of an episode to reset. A loop
+that does not leave these steps out (`active`) teaches a bonus that an episode's last observation leads
+to the first one of the next.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countless.bonuses.batches import same_rows, take_rows
+from countless.core.arrays import to_numpy
+
+MESSAGE = (
+    "an observation after which nothing follows was left again: that step only reset its environment, "
+    "and was learned as a transition. Leave such steps out: "
+    "bonus.observe(..., active=~(terminations | truncations) of the step before); see docs/adapters.md"
+)
+
+
+class ResetWatch:
+    """Looks whether the observations that ended an episode are left in the next call; warns once."""
+
+    def __init__(self) -> None:
+        self._ended: tuple[NDArray[np.int64], Any] | None = (
+            None  # rows of the last call, what they saw
+        )
+        self._warned = False
+
+    def look(
+        self,
+        observations: Any,
+        next_observations: Any,
+        dones: Any,
+        mask: NDArray[np.bool_] | None,
+    ) -> None:
+        """At one call of `observe` whose loop does not mark starts of episodes by itself."""
+        if self._warned:
+            return
+        ended, self._ended = self._ended, None
+        if ended is not None:
+            rows, seen = ended
+            kept = np.ones(len(rows), dtype=bool) if mask is None else mask[rows]
+            self._warned = bool(kept.any()) and same_rows(
+                take_rows(observations, rows[kept]), take_rows(seen, np.flatnonzero(kept))
+            )
+            if self._warned:
+                warnings.warn(MESSAGE, stacklevel=4)
+                return
+        if next_observations is not None and dones is not None:
+            over = to_numpy(dones).astype(bool).reshape(-1)
+            if over.any():
+                rows = np.flatnonzero(over)
+                self._ended = rows, take_rows(next_observations, rows)
