@@ -116,8 +116,7 @@ OWN_DQN = {
     "update_period": 2, "envs": 8, "warmup": 2_000, "epsilon": 0.05, "epsilon_steps": 18_000,
 }  # fmt: skip
 FADING = {"first_weights": 0.3}
-# Zero on average, as around the hosts: in units of the SD of single steps, a tenth of their beta.
-CENTRED = {"bonus_centre": "standardise", "beta": 0.03}
+SCALED = {"bonus_scale": "standardise", "beta": PPOConfig().beta}  # as around the hosts
 ALONE = {"ppo": "PPO alone", "sb3-dqn": "SB3's DQN alone"}  # each host without a bonus
 ROWS = (
     Row(ALONE["ppo"], "ppo"),
@@ -130,20 +129,12 @@ ROWS = (
     Row("SB3's DQN with counts", "sb3-dqn", "counts", (SYMBOLS,)),
     Row("SB3's DQN with sr-norm", "sb3-dqn", "sr-norm", (SYMBOLS,)),
     Row("DQN_e^MMC", "dqn-mmc", views=(SYMBOLS,), parameters=OWN_DQN | FADING),
-    Row(
-        "DQN_e^MMC with counts",
-        "dqn-counts",
-        views=(SYMBOLS,),
-        parameters=OWN_DQN | FADING | CENTRED,
-    ),
-    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,), parameters=OWN_DQN | CENTRED),
-    Row(
-        "DQN_e^MMC with rnd",
-        "dqn-rnd",
-        views=(SYMBOLS,),
-        parameters=OWN_DQN | FADING | CENTRED,
-    ),
-)
+    Row("DQN_e^MMC with counts", "dqn-counts", views=(SYMBOLS,), parameters=OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC with sr-norm", "dqn-mmc", "sr-norm", (SYMBOLS,),
+        OWN_DQN | FADING | SCALED | {"bonus_sees": "vector"}),
+    Row("DQN_e^MMC with rnd", "dqn-rnd", views=(SYMBOLS,), parameters=OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,), parameters=OWN_DQN),
+)  # fmt: skip
 
 
 def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
@@ -155,6 +146,7 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
         return HostJob(env, seed, ppo if row.host == "ppo" else extent.dqn, config)
     from countless.runs.dqn import make_job
 
+    bonus = {} if row.bonus == "none" else {"bonus": row.bonus}
     return make_job(
         row.host,
         env,
@@ -162,7 +154,7 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
         frames=extent.own_dqn,
         scale="small",
         device="cpu",
-        parameters=dict(row.parameters) | extent.parameters,
+        parameters=bonus | dict(row.parameters) | extent.parameters,
     )
 
 
@@ -399,11 +391,10 @@ def _words(extent: Extent) -> tuple[str, ...]:
         f"({extent.ppo_pictures:,} with pictures), its DQN (SB3's) {extent.dqn:,}, our DQN "
         f"{extent.own_dqn:,} (`--scale small`, learning as often as SB3's). The agents see the 7 x 7 "
         "cells before them: as symbols the codes of the cells, as pictures 56 x 56 pixels in colour. "
-        "The bonuses of PPO and of SB3's DQN are standardised (`scale=standardise`) with β = "
-        f"{PPOConfig().beta:g}, those of our DQN centred with β = {CENTRED['beta']:g}, the same in all "
-        "tasks. PPO's loss has no term for the entropy, "
-        f"which is Stable-Baselines3's default; with entropy it has one of weight {ENTROPY:g}, another "
-        "way to explore.",
+        f"The bonuses are standardised (`scale=standardise`) with β = {PPOConfig().beta:g}, the same "
+        "in all tasks; only DQN_e^MMC+SR has the bonus of its network as it is. PPO's loss has no term "
+        "for the entropy, which is Stable-Baselines3's default; with entropy it has one of weight "
+        f"{ENTROPY:g}, another way to explore.",
         "Success: the share of a run's last 100 episodes that reach the goal, mean over the seeds. "
         "Thousand steps: until 90 of 100 episodes in a row were successes, median of the seeds that "
         "got there.",

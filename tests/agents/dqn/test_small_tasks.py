@@ -11,6 +11,7 @@ from countless.agents.dqn.device import Device
 from countless.agents.dqn.network import Network, Spec
 from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import make_bonus
+from countless.bonuses.scaled import Scaling
 from countless.core.errors import BadInput
 from countless.envs.make import make_frame_env
 from small_runs import replay_arrays
@@ -200,11 +201,26 @@ def test_a_bonus_kept_as_collected_is_sampled_as_stored():
     np.testing.assert_array_equal(trainer._sample(64).r_int_t, stored.r_int_t)
 
 
+def test_a_bonus_is_scaled_as_around_other_agents():
+    trainer = make("dqn-counts", bonus_scale="standardise")
+    assert trainer.bonus.bonus.scaling == Scaling("standardise", beta=1.0)  # beta is the agent's
+    run(trainer, 1_000)
+    paid = trainer.replay.sample(256, np.random.default_rng(0)).r_int_t
+    assert paid.min() < 0.0 < paid.max()  # zero on average: it does not pay for staying alive
+    assert make("dqn-counts").bonus.bonus.state_dict().keys() == {"visits", "keys"}  # unscaled
+
+
 TABLE = {"bonus": "sr-norm", "bonus_sees": "number"}
 
 
 @pytest.mark.parametrize(
-    ("agent", "settings"), [("dqn-mmc-sr", {}), ("dqn-counts", {}), ("dqn-mmc", TABLE)]
+    ("agent", "settings"),
+    [
+        ("dqn-mmc-sr", {}),
+        ("dqn-counts", {}),
+        ("dqn-counts", {"bonus_scale": "standardise"}),
+        ("dqn-mmc", TABLE),
+    ],
 )
 @pytest.mark.parametrize("bonus_from", ["collected", "sampled"])
 def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_path):
@@ -236,6 +252,8 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
         ({"input_scale": -1.0}, "input_scale must lie in"),
         ({"first_weights": 0.0}, "first_weights must lie in"),
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
+        ({"bonus_scale": "std"}, "bonus_scale changes nothing"),
+        ({"bonus": "counts", "bonus_scale": "unit"}, "bonus_scale must be one of"),
         ({"bonus": "counts", "sr_terminal": "continue"}, "sr_terminal changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),
         ({"normalise": False, "q_reads": "raw"}, "q_reads changes nothing"),

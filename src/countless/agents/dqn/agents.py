@@ -63,8 +63,8 @@ NARROW_OTHER_NORM = {"w_reconstruction": 0.1}
 # What a parameter is part of: where that is off, the parameter would change nothing.
 PARTS = {
     "bonus": (
-        "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_sees", "bonus_limit",
-        "bonus_batch", "warmup_bonus", "clip_total",
+        "beta", "bonus_from", "bonus_form", "bonus_centre", "bonus_sees", "bonus_scale",
+        "bonus_limit", "bonus_batch", "warmup_bonus", "clip_total",
     ),
     "sr": ("sr_input", "sr_bias", "sr_target", "sr_terminal", "gamma_sr", "w_sr"),
     "reconstruction": (
@@ -188,8 +188,9 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
     for name in ("bonus_batch", "bonus_form"):
         if name in given and bonus != "sr":
             raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
-    if "bonus_sees" in given and bonus == "sr":
-        raise BadInput(f"{named('bonus_sees')} changes nothing: the bonus sr reads the network")
+    for name in ("bonus_sees", "bonus_scale"):
+        if name in given and bonus == "sr":
+            raise BadInput(f"{named(name)} changes nothing: the bonus sr reads the network")
     for name in ("rms_decay", "rms_epsilon"):
         if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
             raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")

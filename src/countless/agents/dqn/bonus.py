@@ -307,15 +307,19 @@ def make_exploration_bonus(
         kind = SRBonus if config.rewards.bonus_form == "inverse" else SRDifferenceBonus
         return kind(learner.sr_bonuses, config.rewards.bonus_batch)
     sight = _make_sight(config, spec)
-    parameters = {item.name for item in fields(bonus_kind(name).parameters)}
-    settings: dict[str, Any] = {"beta": 1.0} | ({"warm_up": 0} if warm else {})
+    known = {item.name for item in fields(bonus_kind(name).parameters)}
+    scale = config.rewards.bonus_scale
+    settings: dict[str, Any] = {"warm_up": 0} if warm and "warm_up" in known else {}
+    if "beta" in known or scale != "none":
+        settings["beta"] = 1.0
     bonus = make_bonus(
         name,
         sight.space,
         layout=sight.layout,
         seed=seed,
         device=learner.device.name,
-        **{name: value for name, value in settings.items() if name in parameters},
+        scale=scale,
+        **settings,
     )
     return RegistryBonus(bonus, sight, through=config.losses.sr_terminal == "continue")
 

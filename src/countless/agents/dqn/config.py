@@ -26,7 +26,7 @@ VARIANTS = ("paper", "authors")
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
     "gamma_sr", "sr_bias", "encoder_bias", "first_weights", "auxiliary", "layer_norm",
-    "norm_gradient", "q_reads", "q_hidden",
+    "norm_gradient", "q_reads", "q_hidden", "bonus_scale",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -137,6 +137,11 @@ class RewardConfig(_Group):
     bonus_sees: str = choice(
         "frames", "a bonus other than sr sees the stack of frames, the newest as a vector, or a "
         "number per distinct stack, as a table does", ("frames", "vector", "number"),
+    )  # fmt: skip
+    bonus_scale: str = choice(
+        "none", "divide a bonus other than sr by the SD of its discounted sums so far (standardise: "
+        "after its recent mean is taken out), as around other people's agents",
+        ("none", "std", "standardise"),
     )  # fmt: skip
     bonus_limit: float = real(
         1.0, "upper limit of beta times the bonus, also where psi is zero", "(0, inf]"
