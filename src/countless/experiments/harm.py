@@ -117,7 +117,9 @@ def _table(title: str, hosts: Found) -> Table:
         "change %",
         "95% interval",
     )
-    formats = dict.fromkeys(columns[1:4], ".3g") | {"change %": "+.1f"}
+    every = [seeds for own in hosts.values() for seeds in own.values() if len(seeds)]
+    small = all(seeds.max() < 10.0 for seeds in every)
+    formats = dict.fromkeys(columns[1:4], ".3f" if small else ".1f") | {"change %": "+.1f"}
     return Table(title, columns, tuple(rows), formats=formats)
 
 
