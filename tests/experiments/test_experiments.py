@@ -529,7 +529,8 @@ def test_names():
     assert not set(GROUPS["beyond"]) & set(GROUPS["tabular"])
     assert {name for group in GROUPS.values() for name in group} == set(EXPERIMENTS)
     deep = [
-        "table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta"
+        "table3", "table4", "ablations", "deepsea", "figure2-deep", "minigrid", "montezuma", "beta",
+        "harm",
     ]  # fmt: skip
     assert [item.name for item in members("deep")] == deep
     with pytest.raises(BadInput, match="unknown experiment 'table9'; did you mean"):

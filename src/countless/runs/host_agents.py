@@ -87,8 +87,7 @@ class SB3DQNConfig(HostConfig):
     """DQN as Stable-Baselines3 has it, set up for small tasks.
 
     What an untrained network promises where there is no reward fades by `gamma` with each copy into
-    the target network. With Stable-Baselines3's defaults, 10,000 steps between two copies and a
-    discount of 0.99, it outlives the run, and the agent never learns to reach a goal that pays once.
+    the target network (docs/deep.md): with few copies and a discount near 1 it outlives a short run.
     """
 
     agent: ClassVar[str] = "sb3-dqn"

@@ -296,7 +296,7 @@ class RegistryBonus:
 def make_exploration_bonus(
     config: DQNConfig, spec: Spec, learner: Learner, seed: int, *, warm: bool = False
 ) -> ExplorationBonus:
-    """The bonus that the configuration names, unscaled: beta is the agent's.
+    """The bonus that the configuration names, with a beta of 1: beta is the agent's.
 
     One that is `warm` has no warm-up of its own, in which a step may cost less than later.
     """
