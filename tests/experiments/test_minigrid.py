@@ -71,7 +71,8 @@ def test_success_is_of_the_last_hundred_episodes():
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(minigrid.EXTENTS, "smoke", TINY)
-    few = tuple(row for row in ROWS if row.label in (ALONE["ppo"], "PPO with counts", "DQN_e^MMC"))
+    labels = (ALONE["ppo"], "PPO with counts", ALONE["sb3-dqn"], "DQN_e^MMC")
+    few = tuple(row for row in ROWS if row.label in labels)
     monkeypatch.setattr(minigrid, "ROWS", few)
 
 
@@ -79,14 +80,19 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     plan = plan_of("smoke", (0,))
     shown = run(minigrid.EXPERIMENT, plan, tmp_path, LocalEngine())
     symbols, pictures, overall = shown.section.tables
-    assert [row[0] for row in symbols.rows][:3] == [ALONE["ppo"], "PPO with counts", "DQN_e^MMC"]
+    assert [row[0] for row in symbols.rows][:4] == [
+        ALONE["ppo"], "PPO with counts", ALONE["sb3-dqn"], "DQN_e^MMC"
+    ]  # fmt: skip
     assert [row[0] for row in pictures.rows][:2] == [ALONE["ppo"], "PPO with counts"]
     published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
     assert published["published: A2C with SI2E"] == 97.0
     assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
-    assert overall.rows[2][5] is None  # our DQN has no such rival
+    assert overall.rows[2][5] is overall.rows[3][5] is None  # no rivals: alone, and our DQN
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
-    *_, success = shown.section.panels
+    curves, *_, success = shown.section.panels
+    assert [chart.title for chart in curves.charts] == [
+        "DoorKey-6x6, symbols", "DoorKey-6x6, pictures", "DoorKey-6x6, SB3's DQN"
+    ]  # fmt: skip
     assert success.charts[0].title == "All tasks as symbols"
     (mark,) = success.charts[0].rows[ALONE["ppo"]].values()
     assert (mark.value, mark.note) == (100.0 * overall.rows[0][1], "1 seed")
@@ -97,7 +103,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     again = minigrid.EXPERIMENT.render(
         plan, Records(Store(tmp_path, "a test")), tmp_path / "experiments" / "minigrid"
     )
-    assert any("4 of 5 runs are finished" in text for text in again.words)
+    assert any("5 of 6 runs are finished" in text for text in again.words)
 
 
 def test_a_job_is_shared_by_studies_that_ask_for_it():

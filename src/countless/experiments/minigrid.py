@@ -250,6 +250,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         }
         for host in HOSTS
         for env, view in cells(plan)
+        if any(row.host == host and view in row.views for row in ROWS)
     }
     figures: list[Figure] = []
     shown: list[Panels] = []
