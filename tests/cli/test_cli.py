@@ -157,6 +157,7 @@ def test_diagnose_over_several_seeds(capsys, tmp_path):
     told = "diagnose rnd chain-5 --view states --steps 300 --set warm_up=20 -o"
     arguments = (*told.split(), str(tmp_path))
     both = document(capsys, *arguments, "--seeds", "3", "4")["seeds"]
+    assert document(capsys, *arguments, "--seeds", "3-4")["seeds"] == both
     alone = document(capsys, *arguments, "--seed", "4")
     assert [walk["seed"] for walk in both] == [3, 4]
     assert both[1] == {"seed": 4, **alone["rank_correlation"]}
@@ -362,6 +363,10 @@ def test_help_names_every_experiment(capsys):
         (["diagnose", "ssr", "fourrooms", "--set", "form=x"], ": form must be one of shifted"),
         (["diagnose", "counts", "fourrooms", "--seed", "-1"], "--seed must be a whole number"),
         (["diagnose", "counts", "fourrooms", "--seeds", "0", "0"], "--seeds names a seed twice"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "0-2", "1"], "names a seed twice: 0 1 2 1"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "3-1"], "from a smaller to a larger seed"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "0-x"], "'0-x' must be a whole number"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "0.5"], "or a range as in 0-19"),
         (["run", "sarsa", "riverswim", "--seed", str(2**63)], "from 0 to 2^63 - 1, not"),
         (
             ["reproduce", "beta", "--scale", "smoke", "--seeds", str(2**32), "--estimate"],

@@ -23,6 +23,12 @@ def test_the_plan_has_both_hosts_with_each_bonus_in_both_tasks():
     assert {(job.config.scale, job.config.beta) for job in jobs} == {("standardise", 0.3)}
 
 
+def test_only_the_noisy_task_is_run_with_many_seeds():
+    (jobs,) = harm.jobs(plan_of(seeds=tuple(range(20))), None)
+    seeds = {env: {job.seed for job in jobs if job.env == env} for env in harm.EXPERIMENT.games}
+    assert seeds == {harm.EASY: set(range(5)), harm.DENSE: set(range(20))}
+
+
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(harm.STEPS, "smoke", 1_024)

@@ -28,12 +28,50 @@ PART_TITLES = {
     "protocol": "environment",
 }
 ORDER = sorted(FRAMES, key=lambda scale: FRAMES[scale])  # smoke, small, laptop, paper
+MOST_SEEDS = 10_000  # of one range
 _THREADS = {
     "tabular": "cores to use; results do not depend on it (default: all)",
     "dqn": "threads of a run; with another number sums may round differently (default: 1)",
     None: "tabular agents: cores to use; results do not depend on it (default: all); deep agents: "
     "threads of a run; with another number sums may round differently (default: 1)",
 }
+
+
+class _Seeds(argparse.Action):
+    """Whole numbers and ranges of them, as one list."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        setattr(namespace, self.dest, [seed for several in values for seed in several])
+
+
+def _seeds(word: str) -> range:
+    """One seed, or those from a first to a last, as in 0-19."""
+    first, dash, last = word.partition("-")
+    try:
+        if not first or not dash:
+            return range(int(word), int(word) + 1)  # a negative one is refused with the others
+        seeds = range(int(first), int(last) + 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{word!r} must be a whole number, or a range as in 0-19"
+        ) from None
+    if not 0 < len(seeds) <= MOST_SEEDS:
+        raise argparse.ArgumentTypeError(
+            f"{word!r} must go from a smaller to a larger seed, {MOST_SEEDS:,} at most"
+        )
+    return seeds
+
+
+def add_seeds(group: Any, help: str) -> None:
+    """The option for several seeds: `--seeds 0 1 2`, or `--seeds 0-2`."""
+    group.add_argument(
+        "--seeds",
+        action=_Seeds,
+        type=_seeds,
+        nargs="+",
+        metavar="N",
+        help=f"{help}; 0-4 means 0 1 2 3 4",
+    )
 
 
 def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> None:
@@ -70,9 +108,7 @@ def add_budget_options(parser: argparse.ArgumentParser, agent: str | None) -> No
 
 
 def _add_deep_budget(group: Any) -> None:
-    group.add_argument(
-        "--seeds", type=int, nargs="+", metavar="SEED", help="one run per seed, one core each"
-    )
+    add_seeds(group, "one run per seed, one core each")
     group.add_argument(
         "--frames", type=number, metavar="N", help="frames per run (default: the scale's)"
     )

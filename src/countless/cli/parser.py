@@ -13,6 +13,7 @@ from countless.cli.options import (
     add_agent_options,
     add_budget_options,
     add_out,
+    add_seeds,
     add_where_options,
 )
 from countless.cli.wrapping import two_columns, wrapped
@@ -278,13 +279,7 @@ def _add_diagnose(commands: _Commands) -> None:
     )
     seeds = parser.add_mutually_exclusive_group()
     seeds.add_argument("--seed", type=int, default=0, metavar="N", help="of the walk (default: 0)")
-    seeds.add_argument(
-        "--seeds",
-        type=int,
-        nargs="+",
-        metavar="N",
-        help="one walk per seed; states and figure are those of the first",
-    )
+    add_seeds(seeds, "one walk per seed, states and figure are those of the first")
     parser.add_argument(
         "--view",
         default="auto",
@@ -319,7 +314,7 @@ def _add_reproduce(commands: _Commands) -> None:
         "it runs, laptop takes hours, paper is the paper's (default: paper, as for `countless run`)",
     )
     deep.add_argument("--games", nargs="+", metavar="GAME", help="default: all of the table's")
-    deep.add_argument("--seeds", nargs="+", type=int, metavar="SEED", help="default: 0")
+    add_seeds(deep, "default: 0")
     deep.add_argument(
         "--device", metavar="cpu|cuda", help="Atari games: what the networks run on (default: cpu)"
     )

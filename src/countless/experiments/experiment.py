@@ -173,6 +173,25 @@ class Finished:
         }
 
 
+def seed_words(seeds: Sequence[int]) -> list[str]:
+    """Seeds as the command line takes them: three or more in a row as a range.
+
+    >>> seed_words([0, 1, 4, 5, 6, 7, 9])
+    ['0', '1', '4-7', '9']
+    """
+    rows: list[list[int]] = []
+    for seed in seeds:
+        if rows and seed == rows[-1][-1] + 1:
+            rows[-1].append(seed)
+        else:
+            rows.append([seed])
+    return [
+        word
+        for row in rows
+        for word in ([f"{row[0]}-{row[-1]}"] if len(row) > 2 else map(str, row))
+    ]
+
+
 def command_of(experiment: Experiment, plan: Plan) -> str:
     """The command that runs the experiment by this plan."""
     words = ["countless", "reproduce", experiment.name]
@@ -180,7 +199,7 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
         words += ["--runs", str(plan.runs), "--seed", str(plan.seed)]
     else:
         words += ["--scale", plan.scale, "--games", *plan.games]
-        words += ["--seeds", *map(str, plan.seeds)]
+        words += ["--seeds", *seed_words(plan.seeds)]
         words += [] if plan.device == "cpu" else ["--device", plan.device]
     return " ".join(words)
 
