@@ -4,7 +4,7 @@ Gymnasium's vector environments use the step after the end of an episode to rese
 `AutoresetMode.NEXT_STEP`). That step is no transition: neither agent nor bonus may learn from it.
 
 python examples/gymnasium_loop.py
-python examples/gymnasium_loop.py --bonus ssr --steps 2000
+python examples/gymnasium_loop.py --bonus counts --seed 1
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ from countless.bonuses import make_bonus
 ENVS = 4
 
 
-def learn(bonus_name: str | None, beta: float, steps: int, seed: int) -> tuple[int, int]:
-    """Visited states, and how often the treasure was found: only ten times right leads there."""
+def learn(bonus_name: str | None, beta: float, steps: int, seed: int) -> tuple[int, list[bool]]:
+    """Visited states, and the episodes that found the treasure: only ten times right leads there."""
     envs = gymnasium.make_vec("countless/DeepSea-v0", num_envs=ENVS, vectorization_mode="sync")
     states, actions = envs.single_observation_space.n, envs.single_action_space.n
     bonus = make_bonus(bonus_name, int(states), beta=beta) if bonus_name else None  # 1
     # An action never tried is worth the full bonus for ever; without a bonus, nothing.
     q = np.full((states, actions), beta / (1 - 0.95) if bonus else 0.0)
     rng = np.random.default_rng(seed)
-    seen, found = set(), 0
+    seen: set[int] = set()
+    found: list[bool] = []
     obs, _ = envs.reset(seed=seed)
     active = np.ones(ENVS, dtype=bool)  # environments whose next step is not a reset
-    for _ in range(steps // ENVS):
+    for step in range(steps // ENVS):
+        epsilon = max(0.0, 0.05 * (1 - 2 * step * ENVS / steps))  # none in the second half
         greedy = (q[obs] + 1e-9 * rng.random((ENVS, actions))).argmax(axis=1)
-        action = np.where(rng.random(ENVS) < 0.05, rng.integers(0, actions, ENVS), greedy)
+        action = np.where(rng.random(ENVS) < epsilon, rng.integers(0, actions, ENVS), greedy)
         next_obs, reward, terminated, truncated, _ = envs.step(action)
-        found += int((reward > 0.5).sum())
+        found += (reward > 0.5)[terminated].tolist()
         if bonus is not None:
             intrinsic = bonus.observe(  # 2
                 obs, next_observations=next_obs, dones=terminated, active=active
@@ -59,7 +61,10 @@ def main() -> None:
     for name in (None, arguments.bonus):
         seen, found = learn(name, arguments.beta, arguments.steps, arguments.seed)
         label = f"with {name}" if name else "without a bonus"
-        print(f"{label:>16}: {seen} of 55 states seen, treasure found {found} times")
+        print(
+            f"{label:>16}: {seen} of 55 states seen, the treasure found in {sum(found)} of "
+            f"{len(found):,} episodes and in {sum(found[-20:])} of the last 20"
+        )
 
 
 if __name__ == "__main__":

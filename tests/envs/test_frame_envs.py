@@ -105,6 +105,25 @@ def test_images_are_grey_and_large_ones_small():
     np.testing.assert_array_equal(game.reset(), seen[0])
 
 
+def test_minigrid_is_seen_as_codes_or_as_a_grey_picture():
+    name = "minigrid:MiniGrid-DoorKey-6x6-v0"
+    codes, pictures = make_frame_env(name, seed=3), make_frame_env(name, seed=3, view="pictures")
+    assert (codes.pixels, len(codes.frame_shape)) == (False, 1)
+    assert (pictures.frame_shape, pictures.dtype, pictures.pixels) == ((84, 84), np.uint8, True)
+    codes.reset()
+    first = pictures.reset()
+    turned = pictures.step(0)
+    assert turned[1:4] == codes.step(0)[1:4]
+    assert (first != turned.frame).any()
+    assert len(np.unique(first)) > 5
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "deepsea-4", "MontezumaRevenge"])
+def test_only_minigrid_has_two_views(name):
+    with pytest.raises(BadInput, match=f"is for MiniGrid: {name} has one view only"):
+        make_frame_env(name, seed=0, view="pictures")
+
+
 def test_actions_may_start_elsewhere():
     env = Shown(box(12, 12), images(12, 12), spaces.Discrete(2, start=-1))
     game = GymnasiumFrameEnv(env, 0)

@@ -34,12 +34,8 @@ def test_every_example_is_run_here():
 
 
 def test_gymnasium_loop():
-    without, with_bonus = lines("gymnasium_loop.py")
-    found = [
-        int(re.search(r"treasure found (\d+) times", line)[1]) for line in (without, with_bonus)
-    ]
-    assert found[0] == 0
-    assert found[1] > 100
+    for line, last in zip(lines("gymnasium_loop.py"), (0, 20), strict=True):
+        assert f"in {last} of the last 20" in line
 
 
 def test_own_tabular_agent():

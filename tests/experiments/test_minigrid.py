@@ -15,13 +15,14 @@ from countless.runs.store import Store, StoredJob
 TINY = Extent(
     ("DoorKey-6x6",),
     ("DoorKey-6x6",),
-    4_096,
-    64,
-    64,
-    60,
-    1,
-    1,
-    {"warmup": 20, "envs": 1, "epsilon_steps": 20},
+    ppo=4_096,
+    ppo_pictures=64,
+    dqn=64,
+    own_dqn=60,
+    own_pictures=20,
+    picture_seeds=1,
+    dqn_seeds=1,
+    parameters={"warmup": 20, "envs": 1, "epsilon_steps": 20},
 )
 
 
@@ -45,8 +46,21 @@ def test_the_laptop_plan_is_what_was_asked_for():
     assert {job.agent for job in jobs} == {
         "ppo", "sb3-dqn", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"
     }  # fmt: skip
-    paper = {minigrid.task_of(env) for env, _ in cells(plan_of("paper"))}
-    assert paper == set(minigrid.PUBLISHED)
+
+
+def test_the_paper_plan_has_every_task_both_ways_with_every_kind_of_agent():
+    plan = plan_of("paper", (0,))
+    both = {(minigrid.task_of(env), view) for env, view in cells(plan)}
+    assert both == {(task, view) for task in minigrid.PUBLISHED for view in (SYMBOLS, PICTURES)}
+    (jobs,) = minigrid.jobs(plan, None)
+    own = [job for job in jobs if not isinstance(job, HostJob)]
+    seen = {
+        view: {job.config.bonus for job in own if job.config.view == view}
+        for view in (SYMBOLS, PICTURES)
+    }
+    assert seen[SYMBOLS] == {"off", "counts", "sr-norm", "rnd", "sr"}
+    assert seen[PICTURES] == seen[SYMBOLS] | {"cts"}
+    assert {job.config.bonus_sees for job in own if job.config.view == PICTURES} == {"frames"}
 
 
 def kept(returns, steps=10):
@@ -83,7 +97,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert [row[0] for row in symbols.rows][:4] == [
         ALONE["ppo"], "PPO with counts", ALONE["sb3-dqn"], "DQN_e^MMC"
     ]  # fmt: skip
-    assert [row[0] for row in pictures.rows][:2] == [ALONE["ppo"], "PPO with counts"]
+    assert [row[0] for row in pictures.rows] == [ALONE["ppo"], "PPO with counts", "DQN_e^MMC"]
     published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
     assert published["published: A2C with SI2E"] == 97.0
     assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
@@ -103,7 +117,7 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     again = minigrid.EXPERIMENT.render(
         plan, Records(Store(tmp_path, "a test")), tmp_path / "experiments" / "minigrid"
     )
-    assert any("5 of 6 runs are finished" in text for text in again.words)
+    assert any("6 of 7 runs are finished" in text for text in again.words)
 
 
 def test_a_job_is_shared_by_studies_that_ask_for_it():

@@ -10,18 +10,19 @@ from typing import Any
 
 import gymnasium
 
-from countless.core.errors import BadInput
+from countless.core.errors import BadInput, named
 from countless.envs.atari import AtariFrameEnv, game_name, game_names, is_atari
 from countless.envs.catalog import domain_forms, make_mdp
 from countless.envs.frame_env import FrameEnv
 from countless.envs.gymnasium import GymnasiumFrameEnv
 from countless.envs.mdp_env import MDPEnv
+from countless.envs.minigrid import PICTURES, SYMBOLS, as_pictures, is_minigrid
 
 MDP_STEPS = 500  # episodes of an MDP are cut there: an open one is never learned from
 
 
-def make_frame_env(name: str, seed: int, **protocol: Any) -> FrameEnv:
-    """The environment that `name` stands for.
+def make_frame_env(name: str, seed: int, *, view: str = SYMBOLS, **protocol: Any) -> FrameEnv:
+    """The environment that `name` stands for; MiniGrid's can be seen as pictures.
 
     `protocol` holds options of `AtariFrameEnv`. All other environments heed `max_frames` among them,
     since an episode that does not end is never learned from. `MODULE:ID` first imports the module
@@ -30,16 +31,24 @@ def make_frame_env(name: str, seed: int, **protocol: Any) -> FrameEnv:
     >>> make_frame_env("deepsea-5", seed=0).frame_shape
     (5, 5)
     """
+    full_name = name
     if means_atari(name):
+        _refuse_pictures(view, full_name)
         return AtariFrameEnv(name, seed, **protocol)
     package, _, name = name.rpartition(":")
     if package:
         _import(package)
     if name in gymnasium.registry:
-        return GymnasiumFrameEnv(_make_env(name), seed, protocol.get("max_frames"))
+        env = _make_env(name)
+        if not is_minigrid(env):
+            _refuse_pictures(view, full_name)
+        elif view == PICTURES:
+            env = as_pictures(env)
+        return GymnasiumFrameEnv(env, seed, protocol.get("max_frames"))
     if name.endswith(".mdp") or name.partition("-")[0] in {
         form.partition("-")[0] for form in domain_forms()
     }:
+        _refuse_pictures(view, full_name)
         most = min(MDP_STEPS, protocol.get("max_frames", MDP_STEPS))
         return GymnasiumFrameEnv(MDPEnv(make_mdp(name)), seed, most)
     if "/" in name or "-v" in name:
@@ -57,6 +66,11 @@ def make_frame_env(name: str, seed: int, **protocol: Any) -> FrameEnv:
         f"unknown game {name!r}; {meant}any of {len(game_names())} Atari games such as "
         "MontezumaRevenge, a domain of `countless list envs`, or a Gymnasium id"
     )
+
+
+def _refuse_pictures(view: str, name: str) -> None:
+    if view == PICTURES:
+        raise BadInput(f"{named('view', PICTURES)} is for MiniGrid: {name} has one view only")
 
 
 def _make_env(name: str) -> gymnasium.Env[Any, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from countless.analysis.charts import Intervals, Mark, Panels, curve_chart, profile_chart
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
 from countless.analysis.tables import Cell, Table, counted
+from countless.envs.minigrid import PICTURES, SYMBOLS
 from countless.experiments.experiment import (
     Experiment,
     Figure,
@@ -28,7 +29,6 @@ from countless.runs.job import Job
 from countless.runs.solved import Solved, first
 from countless.runs.store import StoredJob
 
-SYMBOLS, PICTURES = "symbols", "pictures"
 LOOKS = 20  # during a run, at equal distances
 STABLE = Solved(least=1e-9, share=0.9, window=LAST, overall=0.0)  # any return above 0 is a success
 
@@ -75,6 +75,7 @@ class Extent:
     ppo_pictures: int
     dqn: int  # Stable-Baselines3's
     own_dqn: int
+    own_pictures: int  # our DQN's with pictures; 0: it sees symbols only
     picture_seeds: int
     dqn_seeds: int
     parameters: dict[str, Any] = field(default_factory=dict)  # of our DQN
@@ -83,16 +84,17 @@ class Extent:
 ONE = ("DoorKey-6x6",)
 EXTENTS = {
     "smoke": Extent(
-        ONE, ONE, ppo=4_096, ppo_pictures=4_096, dqn=4_096, own_dqn=600, picture_seeds=1, dqn_seeds=1,
+        ONE, ONE, ppo=4_096, ppo_pictures=4_096, dqn=4_096, own_dqn=600, own_pictures=400,
+        picture_seeds=1, dqn_seeds=1,
         parameters={"warmup": 100, "epsilon_steps": 200},
     ),
     "laptop": Extent(
         TASKS[:3], ONE, ppo=120_000, ppo_pictures=100_000, dqn=60_000, own_dqn=60_000,
-        picture_seeds=3, dqn_seeds=3,
+        own_pictures=0, picture_seeds=3, dqn_seeds=3,
     ),
     "paper": Extent(
         TASKS, TASKS, ppo=2_000_000, ppo_pictures=2_000_000, dqn=500_000, own_dqn=500_000,
-        picture_seeds=10, dqn_seeds=10, parameters={"epsilon_steps": 100_000},
+        own_pictures=500_000, picture_seeds=10, dqn_seeds=10, parameters={"epsilon_steps": 100_000},
     ),
 }  # fmt: skip
 
@@ -116,6 +118,11 @@ OWN_DQN = {
     "update_period": 2, "envs": 8, "warmup": 2_000, "epsilon": 0.05, "epsilon_steps": 18_000,
 }  # fmt: skip
 FADING = {"first_weights": 0.3}
+OF_PICTURES = {
+    "view": PICTURES,
+    "network": "auto-nature",
+    "width": 0.25,
+}  # convolutions, as at `laptop`
 SCALED = {"bonus_scale": "standardise", "beta": PPOConfig().beta}  # as around the hosts
 ALONE = {"ppo": "PPO alone", "sb3-dqn": "SB3's DQN alone"}  # each host without a bonus
 ROWS = (
@@ -128,12 +135,12 @@ ROWS = (
     Row(ALONE["sb3-dqn"], "sb3-dqn", views=(SYMBOLS,)),
     Row("SB3's DQN with counts", "sb3-dqn", "counts", (SYMBOLS,)),
     Row("SB3's DQN with sr-norm", "sb3-dqn", "sr-norm", (SYMBOLS,)),
-    Row("DQN_e^MMC", "dqn-mmc", views=(SYMBOLS,), parameters=OWN_DQN | FADING),
-    Row("DQN_e^MMC with counts", "dqn-counts", views=(SYMBOLS,), parameters=OWN_DQN | FADING | SCALED),
-    Row("DQN_e^MMC with sr-norm", "dqn-mmc", "sr-norm", (SYMBOLS,),
-        OWN_DQN | FADING | SCALED | {"bonus_sees": "vector"}),
-    Row("DQN_e^MMC with rnd", "dqn-rnd", views=(SYMBOLS,), parameters=OWN_DQN | FADING | SCALED),
-    Row("DQN_e^MMC+SR", "dqn-mmc-sr", views=(SYMBOLS,), parameters=OWN_DQN),
+    Row("DQN_e^MMC", "dqn-mmc", parameters=OWN_DQN | FADING),
+    Row("DQN_e^MMC with counts", "dqn-counts", "counts", parameters=OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC with sr-norm", "dqn-mmc", "sr-norm", parameters=OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC with rnd", "dqn-rnd", "rnd", parameters=OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC with cts", "dqn-cts", "cts", (PICTURES,), OWN_DQN | FADING | SCALED),
+    Row("DQN_e^MMC+SR", "dqn-mmc-sr", parameters=OWN_DQN),
 )  # fmt: skip
 
 
@@ -146,15 +153,20 @@ def cell_job(row: Row, env: str, view: str, seed: int, plan: Plan) -> Job:
         return HostJob(env, seed, ppo if row.host == "ppo" else extent.dqn, config)
     from countless.runs.dqn import make_job
 
-    bonus = {} if row.bonus == "none" else {"bonus": row.bonus}
+    pictures = view == PICTURES
+    parameters = dict(row.parameters) | extent.parameters | (OF_PICTURES if pictures else {})
+    if row.bonus != "none":
+        # Codes are no picture; counts see any array as it is.
+        sees = "frames" if pictures or row.bonus == "counts" else "vector"
+        parameters |= {"bonus": row.bonus, "bonus_sees": sees}
     return make_job(
         row.host,
         env,
         seed=seed,
-        frames=extent.own_dqn,
+        frames=extent.own_pictures if pictures else extent.own_dqn,
         scale="small",
         device="cpu",
-        parameters=bonus | dict(row.parameters) | extent.parameters,
+        parameters=parameters,
     )
 
 
@@ -163,6 +175,12 @@ def cells(plan: Plan) -> list[tuple[str, str]]:
     seen = [(env, SYMBOLS) for env in plan.games]
     pictures = EXTENTS[plan.scale].pictures
     return seen + [(env, PICTURES) for env in plan.games if task_of(env) in pictures]
+
+
+def rows_of(view: str, plan: Plan) -> list[Row]:
+    """The agents that see a task so."""
+    all_see = view == SYMBOLS or EXTENTS[plan.scale].own_pictures > 0
+    return [row for row in ROWS if view in row.views and (all_see or row.host in HOSTS)]
 
 
 def seeds_of(row: Row, view: str, plan: Plan) -> tuple[int, ...]:
@@ -179,8 +197,8 @@ def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
         cell_job(row, env, view, seed, plan)
         for seed in plan.seeds
         for env, view in cells(plan)
-        for row in ROWS
-        if view in row.views and seed in seeds_of(row, view, plan)
+        for row in rows_of(view, plan)
+        if seed in seeds_of(row, view, plan)
     ]
 
 
@@ -224,8 +242,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
             if (done := records.find(cell_job(row, env, view, seed, plan))) is not None
         ]
         for env, view in cells(plan)
-        for row in ROWS
-        if view in row.views
+        for row in rows_of(view, plan)
     }
     tables = [_cell_table(env, view, found) for env, view in cells(plan)]
     ends = {
@@ -331,7 +348,7 @@ def _successes(found: Found, plan: Plan, whole: Mapping[str, Sequence[Returns]])
 def _cell_table(env: str, view: str, found: Found) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for row in ROWS:
-        if view not in row.views:
+        if (row.label, env, view) not in found:
             continue
         seeds = [outcome(job) for job in found[row.label, env, view]]
         known = [one.steps for one in seeds if one.steps is not None]
@@ -386,12 +403,17 @@ def _interval(bounds: tuple[float, float]) -> str | None:
     return None if np.isnan(bounds[0]) else f"{bounds[0]:.2f} to {bounds[1]:.2f}"
 
 
+def _own_pictures(extent: Extent) -> str:
+    return f"{extent.own_pictures:,} with pictures, " if extent.own_pictures else "symbols only, "
+
+
 def _words(extent: Extent) -> tuple[str, ...]:
     return (
         f"Stable-Baselines3's PPO has 8 environments and {extent.ppo:,} steps "
         f"({extent.ppo_pictures:,} with pictures), its DQN (SB3's) {extent.dqn:,}, our DQN "
-        f"{extent.own_dqn:,} (`--scale small`, learning as often as SB3's). The agents see the 7 x 7 "
-        "cells before them: as symbols the codes of the cells, as pictures 56 x 56 pixels in colour. "
+        f"{extent.own_dqn:,} ({_own_pictures(extent)}`--scale small`, learning as often as SB3's). The "
+        "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x 56 "
+        "pixels in colour, which our DQN turns grey. "
         f"The bonuses are standardised (`scale=standardise`) with β = {PPOConfig().beta:g}, the same "
         "in all tasks; only DQN_e^MMC+SR has the bonus of its network as it is. PPO's loss has no term "
         "for the entropy, which is Stable-Baselines3's default; with entropy it has one of weight "

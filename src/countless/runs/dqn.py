@@ -234,7 +234,7 @@ def read_config(described: Mapping[str, Any]) -> DQNConfig:
 
 def make_envs(job: DqnJob, count: int) -> list[FrameEnv]:
     """The first `count` of the job's environments, each with a seed of its own."""
-    protocol = {name: getattr(job.config, name) for name in PROTOCOL}
+    protocol = {name: getattr(job.config, name) for name in ("view", *PROTOCOL)}
     return [
         make_frame_env(job.env, derived_seed(job.seed, f"environment {i}") % 2**31, **protocol)
         for i in range(count)

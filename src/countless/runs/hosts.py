@@ -157,15 +157,15 @@ def make_env(env: str, view: str) -> gymnasium.Env[Any, Any]:
     """The environment as a host sees it."""
     import gymnasium
 
-    made = gymnasium.make(env)
-    space = made.observation_space
-    if not (isinstance(space, gymnasium.spaces.Dict) and "mission" in space.spaces):
-        return made
-    from minigrid.wrappers import ImgObsWrapper, RGBImgPartialObsWrapper
+    from countless.envs.minigrid import PICTURES, as_pictures, is_minigrid
 
-    if view == "pictures":
-        pictures = RGBImgPartialObsWrapper(made, tile_size=8)  # type: ignore[no-untyped-call]
-        return ImgObsWrapper(pictures)  # type: ignore[no-untyped-call]
+    made = gymnasium.make(env)
+    if not is_minigrid(made):
+        return made
+    if view == PICTURES:
+        return as_pictures(made)
+    from minigrid.wrappers import ImgObsWrapper
+
     symbols = ImgObsWrapper(made)  # type: ignore[no-untyped-call]
     return gymnasium.wrappers.FlattenObservation(symbols)
 

@@ -26,7 +26,7 @@ VARIANTS = ("paper", "authors")
 LATER = (
     "input_scale", "sr_terminal", "bonus_form", "bonus_centre", "bonus_sees", "optimiser",
     "gamma_sr", "sr_bias", "encoder_bias", "first_weights", "auxiliary", "layer_norm",
-    "norm_gradient", "q_reads", "q_hidden", "bonus_scale",
+    "norm_gradient", "q_reads", "q_hidden", "bonus_scale", "view",
 )  # fmt: skip
 NETWORKS = ("auto", "auto-nature", "oh", "nature", "small", "mlp")
 
@@ -239,6 +239,11 @@ class ProtocolConfig(_Group):
     """The environments and their rules."""
 
     envs: int = whole(1, "environments stepped together", "[1, 512]")
+    view: str = choice(
+        "symbols",
+        "MiniGrid: what the agent sees, the codes of the cells before it or a picture of them",
+        ("symbols", "pictures"),
+    )
     sticky: float = real(0.25, "Atari: probability that a frame repeats the last action", "[0, 1)")
     frame_skip: int = whole(5, "Atari: emulator frames per agent step", "[1, 60]")
     max_frames: int = whole(
