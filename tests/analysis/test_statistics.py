@@ -112,17 +112,20 @@ def test_probability_of_improvement_by_hand():
 
 def test_relative_change_against_scipy():
     rng = np.random.default_rng(1)
-    after, before = rng.normal(11.0, 2.0, size=40), rng.normal(10.0, 1.0, size=30)
+    before = rng.normal(10.0, 1.0, size=40)
+    after = before + rng.normal(1.0, 2.0, size=40)
     value, ends = relative_change(after, before)
     assert value == pytest.approx(after.mean() / before.mean() - 1.0)
     theirs = stats.bootstrap(
         (after, before),
         lambda x, y, axis: x.mean(axis=axis) / y.mean(axis=axis) - 1.0,
         method="percentile",
+        paired=True,
         rng=np.random.default_rng(2),
     ).confidence_interval
     assert ends == pytest.approx((theirs.low, theirs.high), abs=0.01)
-    assert np.isnan(relative_change(after[:4], before)[1]).all()
+    assert np.isnan(relative_change(after[:4], before[:4])[1]).all()
+    assert relative_change(before, before) == (0.0, (0.0, 0.0))  # what a seed does to both is none
 
 
 def test_pooled_iqm_against_scipy():

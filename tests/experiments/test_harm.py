@@ -29,6 +29,13 @@ def test_only_the_noisy_task_is_run_with_many_seeds():
     assert seeds == {harm.EASY: set(range(5)), harm.DENSE: set(range(20))}
 
 
+def test_a_change_is_that_of_the_seeds_with_both_runs():
+    own = {"none": np.array([np.nan, 2.0, 4.0, 2.0]), "counts": np.array([9.0, 3.0, 6.0, np.nan])}
+    change = harm._change(own, "counts")
+    assert (change.value, change.note) == (50.0, "2 seeds")
+    assert harm._change({"none": own["none"], "counts": own["none"] * np.nan}, "counts") is None
+
+
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(harm.STEPS, "smoke", 1_024)

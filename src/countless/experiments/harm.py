@@ -54,7 +54,7 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         every = (
             records.find(cell_job(host, env, bonus, seed, plan)) for seed in seeds_of(env, plan)
         )
-        return np.array([performance(done) for done in every if done is not None])
+        return np.array([np.nan if done is None else performance(done) for done in every])
 
     found = {
         env: {
@@ -64,11 +64,15 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for env in plan.games
     }
     ended = sum(
-        len(seeds) for hosts in found.values() for own in hosts.values() for seeds in own.values()
+        len(_done(seeds))
+        for hosts in found.values()
+        for own in hosts.values()
+        for seeds in own.values()
     )
     caption = (
         "The change of the task's reward by a bonus, in percent of the same agent without one: ratio "
-        "of the means over the seeds and, from five seeds on, its 95% interval by a bootstrap."
+        "of the means over the same seeds and, from five seeds on, its 95% interval by a bootstrap "
+        "that draws the seeds anew, each with both of its runs."
     )
     charts = tuple(_chart(task_of(env), hosts) for env, hosts in found.items())
     return Section(
@@ -87,7 +91,12 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
 
 
-Found = Mapping[str, Mapping[str, Returns]]  # host -> bonus -> one reward per seed
+Found = Mapping[str, Mapping[str, Returns]]  # host -> bonus -> one reward per seed, NaN: not run
+
+
+def _done(seeds: Returns) -> Returns:
+    """The rewards of the seeds that were run."""
+    return seeds[~np.isnan(seeds)]
 
 
 def _label(host: str, bonus: str) -> str:
@@ -95,18 +104,20 @@ def _label(host: str, bonus: str) -> str:
 
 
 def _change(own: Mapping[str, Returns], bonus: str) -> Mark | None:
-    """In percent; None where a side has no run, or the host alone no reward."""
-    if bonus == NONE or not len(own[bonus]) or not len(own[NONE]) or own[NONE].mean() <= 0.0:
+    """In percent, over the seeds with both runs; None where there are none, or no reward alone."""
+    both = ~np.isnan(own[bonus]) & ~np.isnan(own[NONE])
+    after, before = own[bonus][both], own[NONE][both]
+    if bonus == NONE or not len(before) or before.mean() <= 0.0:
         return None
-    value, (low, high) = relative_change(own[bonus], own[NONE])
-    return Mark(100.0 * value, (100.0 * low, 100.0 * high), counted(len(own[bonus]), "seed"))
+    value, (low, high) = relative_change(after, before)
+    return Mark(100.0 * value, (100.0 * low, 100.0 * high), counted(len(before), "seed"))
 
 
 def _table(title: str, hosts: Found) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for host, own in hosts.items():
-        for bonus, seeds in own.items():
-            change = _change(own, bonus)
+        for bonus in own:
+            seeds, change = _done(own[bonus]), _change(own, bonus)
             low, high = (np.nan, np.nan) if change is None else change.ends
             rows.append(
                 (
@@ -114,7 +125,7 @@ def _table(title: str, hosts: Found) -> Table:
                     *((seeds.mean(), seeds.min(), seeds.max()) if len(seeds) else [None] * 3),
                     len(seeds),
                     None if change is None else change.value,
-                    None if np.isnan(low) else f"{low:+.1f} to {high:+.1f}",
+                    None if np.isnan(low) else f"{low:+z.1f} to {high:+z.1f}",
                 )
             )
     columns = (
@@ -126,9 +137,9 @@ def _table(title: str, hosts: Found) -> Table:
         "change %",
         "95% interval",
     )
-    every = [seeds for own in hosts.values() for seeds in own.values() if len(seeds)]
-    small = all(seeds.max() < 10.0 for seeds in every)
-    formats = dict.fromkeys(columns[1:4], ".3f" if small else ".1f") | {"change %": "+.1f"}
+    every = [_done(seeds) for own in hosts.values() for seeds in own.values()]
+    small = all(seeds.max(initial=0.0) < 10.0 for seeds in every)
+    formats = dict.fromkeys(columns[1:4], ".3f" if small else ".1f") | {"change %": "+z.1f"}
     return Table(title, columns, tuple(rows), formats=formats)
 
 

@@ -412,9 +412,9 @@ def _words(extent: Extent) -> tuple[str, ...]:
         f"Stable-Baselines3's PPO has 8 environments and {extent.ppo:,} steps "
         f"({extent.ppo_pictures:,} with pictures), its DQN (SB3's) {extent.dqn:,}, our DQN "
         f"{extent.own_dqn:,} ({_own_pictures(extent)}`--scale small`, learning as often as SB3's). The "
-        "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x 56 "
-        "pixels in colour, which our DQN turns grey. "
-        f"The bonuses are standardised (`scale=standardise`) with β = {PPOConfig().beta:g}, the same "
+        "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
+        "56 pixels in colour, which our DQN turns grey. The bonuses are standardised "
+        f"(`scale=standardise`) with β = {PPOConfig().beta:g}, the same "
         "in all tasks; only DQN_e^MMC+SR has the bonus of its network as it is. PPO's loss has no term "
         "for the entropy, which is Stable-Baselines3's default; with entropy it has one of weight "
         f"{ENTROPY:g}, another way to explore.",
