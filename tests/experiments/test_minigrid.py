@@ -85,7 +85,7 @@ def test_success_is_of_the_last_hundred_episodes():
 @pytest.fixture
 def tiny(monkeypatch):
     monkeypatch.setitem(minigrid.EXTENTS, "smoke", TINY)
-    labels = (ALONE["ppo"], "PPO with counts", ALONE["sb3-dqn"], "DQN_e^MMC")
+    labels = (ALONE["PPO"], "PPO with counts", ALONE["SB3's DQN"], "DQN_e^MMC")
     few = tuple(row for row in ROWS if row.label in labels)
     monkeypatch.setattr(minigrid, "ROWS", few)
 
@@ -95,20 +95,21 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     shown = run(minigrid.EXPERIMENT, plan, tmp_path, LocalEngine())
     symbols, pictures, overall = shown.section.tables
     assert [row[0] for row in symbols.rows][:4] == [
-        ALONE["ppo"], "PPO with counts", ALONE["sb3-dqn"], "DQN_e^MMC"
+        ALONE["PPO"], "PPO with counts", ALONE["SB3's DQN"], "DQN_e^MMC"
     ]  # fmt: skip
-    assert [row[0] for row in pictures.rows] == [ALONE["ppo"], "PPO with counts", "DQN_e^MMC"]
+    assert [row[0] for row in pictures.rows] == [ALONE["PPO"], "PPO with counts", "DQN_e^MMC"]
     published = {row[0]: row[1] for row in symbols.rows if row[0].startswith("published")}
     assert published["published: A2C with SI2E"] == 97.0
     assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
-    assert overall.rows[2][5] is overall.rows[3][5] is None  # no rivals: alone, and our DQN
+    assert overall.rows[2][5] is overall.rows[3][5] is None  # no rivals: alone, both
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
     curves, *_, success = shown.section.panels
     assert [chart.title for chart in curves.charts] == [
-        "DoorKey-6x6, symbols", "DoorKey-6x6, pictures", "DoorKey-6x6, SB3's DQN"
+        "PPO in DoorKey-6x6", "SB3's DQN in DoorKey-6x6", "our DQN in DoorKey-6x6",
+        "PPO in DoorKey-6x6 (pictures)", "our DQN in DoorKey-6x6 (pictures)",
     ]  # fmt: skip
     assert success.charts[0].title == "All tasks as symbols"
-    (mark,) = success.charts[0].rows[ALONE["ppo"]].values()
+    (mark,) = success.charts[0].rows[ALONE["PPO"]].values()
     assert (mark.value, mark.note) == (100.0 * overall.rows[0][1], "1 seed")
     for figure in shown.section.figures:
         assert figure.stem.with_suffix(".png").stat().st_size > 5_000

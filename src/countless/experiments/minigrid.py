@@ -12,7 +12,7 @@ import numpy as np
 from countless.analysis.charts import Intervals, Mark, Panels, curve_chart, profile_chart
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
 from countless.analysis.tables import Cell, Table, counted
-from countless.envs.minigrid import PICTURES, SYMBOLS
+from countless.envs.minigrid import PICTURES, SYMBOLS, VIEWS
 from countless.experiments.experiment import (
     Experiment,
     Figure,
@@ -109,7 +109,25 @@ class Row:
     views: tuple[str, ...] = (SYMBOLS, PICTURES)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def family(self) -> str:
+        """Whose agent it is."""
+        return FAMILIES.get(self.host, "our DQN")
 
+    @property
+    def explores_by(self) -> str:
+        """What its line is called among those of its family."""
+        if self.label == ALONE[self.family]:
+            return "alone"
+        return self.label.partition(" with ")[2] or self.label
+
+
+FAMILIES = {"ppo": "PPO", "sb3-dqn": "SB3's DQN"}
+ALONE = {
+    "PPO": "PPO alone",
+    "SB3's DQN": "SB3's DQN alone",
+    "our DQN": "DQN_e^MMC",
+}  # without a bonus
 ENTROPY = 0.01  # the weight that many settings of PPO have: PPO's own way to explore
 # Our DQN learns as Stable-Baselines3's does here. What its untrained network promises must fade within
 # the run, but not at once (docs/deep.md): the agent with the SR has first weights of its own.
@@ -124,18 +142,17 @@ OF_PICTURES = {
     "width": 0.25,
 }  # convolutions, as at `laptop`
 SCALED = {"bonus_scale": "standardise", "beta": PPOConfig().beta}  # as around the hosts
-ALONE = {"ppo": "PPO alone", "sb3-dqn": "SB3's DQN alone"}  # each host without a bonus
 ROWS = (
-    Row(ALONE["ppo"], "ppo"),
+    Row(ALONE["PPO"], "ppo"),
     Row("PPO with entropy", "ppo", parameters={"entropy": ENTROPY}),
     Row("PPO with counts", "ppo", "counts"),
     Row("PPO with sr-norm", "ppo", "sr-norm"),
     Row("PPO with rnd", "ppo", "rnd"),
     Row("PPO with cts", "ppo", "cts", (PICTURES,)),
-    Row(ALONE["sb3-dqn"], "sb3-dqn", views=(SYMBOLS,)),
+    Row(ALONE["SB3's DQN"], "sb3-dqn", views=(SYMBOLS,)),
     Row("SB3's DQN with counts", "sb3-dqn", "counts", (SYMBOLS,)),
     Row("SB3's DQN with sr-norm", "sb3-dqn", "sr-norm", (SYMBOLS,)),
-    Row("DQN_e^MMC", "dqn-mmc", parameters=OWN_DQN | FADING),
+    Row(ALONE["our DQN"], "dqn-mmc", parameters=OWN_DQN | FADING),
     Row("DQN_e^MMC with counts", "dqn-counts", "counts", parameters=OWN_DQN | FADING | SCALED),
     Row("DQN_e^MMC with sr-norm", "dqn-mmc", "sr-norm", parameters=OWN_DQN | FADING | SCALED),
     Row("DQN_e^MMC with rnd", "dqn-rnd", "rnd", parameters=OWN_DQN | FADING | SCALED),
@@ -258,16 +275,17 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for name in ("success", "area")
     )
     panels = {
-        _panel(host, env, view): {
-            row.label: (row.label, curve)
+        _panel(family, env, view): {
+            row.explores_by: (row.explores_by, curve)
             for row in ROWS
-            if row.host == host
+            if row.family == family
             and (kept := found.get((row.label, env, view)))
             and (curve := groups_of(kept)[0].curve) is not None
         }
-        for host in HOSTS
-        for env, view in cells(plan)
-        if any(row.host == host and view in row.views for row in ROWS)
+        for view in VIEWS  # one row of panels per family, then the pictures
+        for family in ALONE
+        for env, seen_as in cells(plan)
+        if seen_as == view
     }
     figures: list[Figure] = []
     shown: list[Panels] = []
@@ -276,9 +294,9 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         figures.append(
             Figure(
                 folder / "curves",
-                "Return of the task alone, without the bonus, against steps: mean over the seeds with "
-                "its 95% band, or the range of fewer than five seeds. A return above 0 is a success; "
-                "the quicker, the closer to 1.",
+                "Return of the task alone, without the bonus, against frames, each of which is a step: "
+                "mean over the seeds with its 95% band, or the range of fewer than five seeds. A "
+                "return above 0 is a success; the quicker, the closer to 1.",
                 interactive=True,
             )
         )
@@ -313,9 +331,9 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
 
 
-def _panel(host: str, env: str, view: str) -> str:
-    """What a panel of curves is called: PPO's by the view, since it has several."""
-    return f"{task_of(env)}, {view}" if host == "ppo" else f"{task_of(env)}, SB3's DQN"
+def _panel(family: str, env: str, view: str) -> str:
+    """What a panel of curves is called."""
+    return f"{family} in {task_of(env)}" + (" (pictures)" if view == PICTURES else "")
 
 
 def _successes(found: Found, plan: Plan, whole: Mapping[str, Sequence[Returns]]) -> Panels:
@@ -371,13 +389,13 @@ def _cell_table(env: str, view: str, found: Found) -> Table:
 def _overall(
     scores: Mapping[str, list[Returns]], areas: Mapping[str, list[Returns]], plan: Plan
 ) -> Table:
-    """The interquartile mean over all tasks and seeds, and how often an agent beats PPO alone."""
+    """The interquartile mean over all tasks and seeds, and how often a bonus beats none."""
     rows: list[tuple[Cell, ...]] = []
     for label, tasks in scores.items():
         value, interval = pooled_iqm(tasks)
         over_run, its_interval = pooled_iqm(areas[label])
         better: tuple[Cell, Cell] = (None, None)
-        alone = ALONE.get(next(row.host for row in ROWS if row.label == label), label)
+        alone = ALONE[next(row.family for row in ROWS if row.label == label)]
         if label != alone and alone in scores:
             chance, bounds = probability_of_improvement(areas[label], areas[alone])
             better = chance, _interval(bounds)
@@ -394,7 +412,7 @@ def _overall(
         tuple(rows),
         note="At the end: the share of the last 100 episodes that reach the goal. Over the run: the "
         f"mean of that share at {LOOKS} equal distances, which is larger the sooner a task is learned; "
-        "P is how often a run of the agent has a larger one than a run of its host alone.",
+        "P is how often a run of the agent has a larger one than a run of the same agent alone.",
         formats=formats,
     )
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from countless.agents.dqn.agents import FRAMES, OF_BONUS
 from countless.analysis.charts import Chart, Panels, Series
-from countless.analysis.curves import line_styles
 from countless.analysis.tables import Cell, Table
 from countless.envs.places import CELL
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
@@ -33,6 +32,9 @@ SILENT = {
     for name in ("encoder_bias", "sr_bias", "first_weights", "gamma_sr", "sr_terminal")
 }
 
+# A bonus that wears out is the same everywhere: so scaled, what is left of its differences counts.
+SCALED = {"bonus_scale": "standardise", "beta": 0.3}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -49,6 +51,7 @@ ROWS = (
     Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr", {"norm": 2.0}),
     Row("ℓ2, silent network", "dqn-mmc-sr", {"norm": 2.0} | SILENT),
     Row("SR on fixed features", "dqn-mmc", {"bonus": "sr-norm"}),
+    Row("SR on fixed features, standardised", "dqn-mmc", {"bonus": "sr-norm"} | SCALED),
     Row("DQN_e^MMC with CTS", "dqn-cts"),
     Row("DQN_e^MMC with RND", "dqn-rnd"),
 )
@@ -108,16 +111,19 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     from countless.analysis.plots_coverage import draw_coverage
 
     found = {
-        row.label: [
-            episodes
+        row.label: {
+            seed: episodes
             for seed in plan.seeds
             if (job := records.find(cell_job(row, seed, plan))) is not None
             and (episodes := surveyed(job)) is not None
-        ]
+        }
         for row in ROWS
     }
     drawn = {
-        label: [(seed["frames"].to_numpy(), seed["cells"].to_numpy()) for seed in seeds]
+        label: {
+            seed: (episodes["frames"].to_numpy(), episodes["cells"].to_numpy())
+            for seed, episodes in seeds.items()
+        }
         for label, seeds in found.items()
         if seeds
     }
@@ -143,20 +149,22 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
     )
 
 
-def _chart(drawn: Mapping[str, Sequence[Line]]) -> Chart:
-    chosen = line_styles({label: label for label in drawn})
+def _chart(drawn: Mapping[str, Mapping[int, Line]]) -> Chart:
+    from countless.analysis.plots_coverage import coverage_styles
+
+    chosen = coverage_styles(drawn)
     series = tuple(
-        Series(f"{label}, run {i + 1}", frames, cells, style=chosen[label])
+        Series(f"{label}, seed {seed}", frames, cells, style=chosen[label][seed])
         for label, runs in drawn.items()
-        for i, (frames, cells) in enumerate(runs)
+        for seed, (frames, cells) in runs.items()
     )
     return Chart("Montezuma's Revenge", "frames", "distinct cells seen", series, steps=1)
 
 
-def _table(found: dict[str, list[pyarrow.Table]]) -> Table:
+def _table(found: Mapping[str, Mapping[int, pyarrow.Table]]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for label, kept in found.items():
-        seeds = [outcome(episodes) for episodes in kept]
+        seeds = [outcome(episodes) for episodes in kept.values()]
         if not seeds:
             rows.append((label, *[None] * 6))
             continue
@@ -186,7 +194,8 @@ def _words(frames: int) -> tuple[str, ...]:
         f"{CELL} x {CELL} pixels of a room. The agents do not see this.",
         "The silent network has no biases below ψ and small first weights, a discount of 0.9 for ψ "
         "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md). "
-        "The SR on fixed features is the bonus sr-norm.",
+        "The SR on fixed features is the bonus sr-norm; standardised, it is scaled as the adapters do "
+        "it around other people's agents (`--bonus-scale standardise --beta 0.3`).",
     )
 
 
