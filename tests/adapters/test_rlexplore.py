@@ -121,6 +121,15 @@ def test_normalisation():
     np.testing.assert_allclose(sums[1], 0.5 * raw[0] + raw[1], rtol=1e-6)
 
 
+def test_a_bonus_that_is_the_same_everywhere_does_not_explode():
+    """Divided by its SD alone it was paid hundreds, and more with every call."""
+    reward = Reward(envs(space=gymnasium.spaces.Box(0.0, 1.0, (1,))), bonus="counts")
+    for i in range(3):
+        new = torch.arange(18.0).reshape(6, 3, 1) + 18 * i  # each is seen for the first time
+        paid = reward.compute(samples() | {"observations": new, "next_observations": new})
+        np.testing.assert_allclose(paid.numpy(), 10.0, rtol=1e-3)
+
+
 def test_reached_states():
     given = samples()
     bonus = make_bonus("counts", 5)
@@ -258,6 +267,13 @@ def test_samples_of_other_shapes(changed, message):
         counting().compute(samples() | changed)
     with pytest.raises(BadInput, match=message):
         counting().update(samples() | changed)
+
+
+def test_what_it_is_made_for():
+    with pytest.raises(BadInput, match=r"Reward takes vector environments, such as gymnasium.make"):
+        Reward(gymnasium.make("CartPole-v1"))
+    with pytest.raises(BadInput, match="device 'nothing' cannot be used"):
+        Reward(envs(), device="nothing")
 
 
 def test_bad_input():

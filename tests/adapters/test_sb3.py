@@ -155,11 +155,34 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
     model = DQN("MlpPolicy", plain, buffer_size=10, device="cpu")
     with pytest.raises(BadInput, match="has no BonusVecEnv around it"):
         save(model, tmp_path / "model")
+    assert not (tmp_path / "model.zip").exists()  # nor is a good file overwritten
+    with pytest.raises(BadInput, match="has no BonusVecEnv around it"):
+        load_bonus(tmp_path / "model", plain)
     model.save(tmp_path / "plain")
     with pytest.raises(BadInput, match=r"plain.zip holds no bonus"):
         load_bonus(tmp_path / "plain", deepsea(1))
     with pytest.raises(BadInput, match="holds no bonus"):
         load_bonus(tmp_path / "nothing", deepsea(1))
+
+
+def test_an_end_without_its_last_observation():
+    env = deepsea(1)
+    env.reset()
+    wait = env.venv.step_wait
+    env.venv.step_wait = lambda: (*wait()[:3], [{}])  # as wrappers of others may do
+
+    def play():
+        for _ in range(20):
+            env.step(np.zeros(1, np.int64))
+
+    with pytest.raises(BadInput, match="environment 0 ended an episode without its last obs"):
+        play()
+
+
+@pytest.mark.parametrize("wrong", [None, object(), 3])
+def test_what_is_no_bonus(wrong):
+    with pytest.raises(BadInput, match="bonus must be a name of `countless list bonuses`"):
+        BonusVecEnv(plain_deepsea(1), wrong)
 
 
 def test_what_goes_around_vector_environments():

@@ -206,6 +206,18 @@ def test_nan_is_refused(case):
     same(before, bonus.state_dict())
 
 
+@pytest.mark.parametrize("name", ["sr-norm", "rnd"])
+def test_networks_refuse_what_they_cannot_hold(name):
+    """A value beyond float32 became infinite, and the bonus NaN for ever."""
+    bonus = make_bonus(name, (3,))
+    wrong = np.ones((2, 3))
+    wrong[1, 2] = -1e39
+    for _ in range(2):
+        with pytest.raises(BadInput, match=rf"{name}: observation 1 holds a value beyond 3.4e\+38"):
+            bonus.observe(wrong, next_observations=wrong)
+    assert np.isfinite(bonus.observe(np.ones((2, 3)), next_observations=np.ones((2, 3)))).all()
+
+
 @every_case
 def test_a_state_of_another_bonus_is_refused(case):
     bonus = case.make()
@@ -268,6 +280,14 @@ def test_active_has_a_flag_for_each_environment(case):
             with pytest.raises(BadInput, match=f"{len(flags)} flags for 3 observations"):
                 bonus.observe(*case.batch(3), active=flags)
         same(before, bonus.state_dict())
+
+
+@every_case
+def test_an_episode_has_a_flag_for_each_environment(case):
+    bonus, (seen, features) = case.make(), case.batch(3)
+    for name in ("dones", "starts"):
+        with pytest.raises(BadInput, match="2 flags for 3 observations"):
+            bonus.observe(seen, features, **{name: [False, True]})
 
 
 @every_case

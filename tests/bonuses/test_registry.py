@@ -18,6 +18,7 @@ from countless.core.observations import as_reader
     ("name", "observations", "parameters", "message"),
     [
         ("count", 3, {}, "unknown bonus 'count'; did you mean 'counts'"),
+        (None, 3, {}, "unknown bonus None. Known: counts"),
         ("counts", 3, {"bata": 1}, "counts has no parameter 'bata'; did you mean 'beta'"),
         ("counts", 3, {"beta": -1}, r"beta must lie in \[0, inf\), not -1"),
         ("counts", "x", {}, "observations must be a number of states"),

@@ -242,5 +242,29 @@ def test_a_bonus_for_images_says_how_to_call_an_array_one():
 
 def test_values_outside_of_a_choice_are_refused():
     reader = as_reader(spaces.MultiDiscrete([2, 3]))
-    with pytest.raises(BadInput, match="lies outside of MultiDiscrete"):
-        reader.read("test", [[0, 3]])
+    for outside in ([[0, 3]], [[0, -1]], [[0.7, 1]]):
+        with pytest.raises(BadInput, match="lies outside of MultiDiscrete"):
+            reader.read("test", outside)
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        ({"a": np.zeros((8, 2)), "n": np.zeros(8)}, r"the part a .* \(B, 4\), not \(8, 2\)"),
+        ({"a": np.zeros((4,)), "n": np.zeros(4)}, r"the part a .* \(B, 4\), not \(4,\)"),
+        ({"a": np.zeros((2, 4)), "n": np.zeros(3)}, r"have \[2, 3\] rows: give each as many"),
+        ({"a": [["x"] * 4], "n": [0]}, "the part a of observations must be numbers"),
+        ({"a": np.zeros((1, 4)), "n": [0.5]}, "lies outside of Discrete"),
+        ({"a": np.zeros((1, 4))}, "observations lack the part n, which their space has"),
+        (np.zeros((1, 5)), "observations lack the part a, which their space has"),
+    ],
+)
+def test_parts_of_other_shapes_are_refused(seen, message):
+    reader = as_reader(spaces.Dict(a=spaces.Box(-1, 1, (4,)), n=spaces.Discrete(2)))
+    with pytest.raises(BadInput, match=message):
+        reader.read("test", seen)
+
+
+def test_a_space_without_numbers():
+    with pytest.raises(BadInput, match=r"Box.* hold no number"):
+        as_reader(spaces.Box(0, 1, (0,)))

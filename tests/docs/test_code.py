@@ -20,6 +20,8 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SMALLER = {
     "n_envs=8": "n_envs=1",  # PPO takes at least 2,048 steps in each
     "learn(100_000": "learn(100",
+    "batch_size=256": "batch_size=128",  # of one environment
+    "learn(70_000": "learn(100",
     "learn(20_000": "learn(100",
     "learn(10_000": "learn(100",
     "learn(4_096": "learn(100",

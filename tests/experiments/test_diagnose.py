@@ -96,7 +96,10 @@ def test_a_walk_in_a_game_shows_what_it_says():
         ({"bonus_name": "cts", "env": "MontezumaRevenge", "view": "vector"}, "a game is seen as"),
         ({"bonus_name": "ssr", "env": "fourrooms", "view": "image"}, "ssr sees states, not image"),
         ({"bonus_name": "ssr", "env": "fourrooms", "view": "x"}, "view must be one of"),
-        ({"bonus_name": "ssr", "env": "fourrooms", "steps": 1}, "steps must be at least 10"),
+        (
+            {"bonus_name": "ssr", "env": "fourrooms", "steps": 1},
+            "steps must be a whole number from 10 to",
+        ),
         ({"bonus_name": "ssr", "env": "chain-5000"}, "chain-5000 has 5,000 states; diagnose takes"),
         ({"bonus_name": "srr", "env": "fourrooms"}, "unknown bonus 'srr'"),
         ({"bonus_name": "ssr", "env": "CartPole-v1"}, "tabular agents and diagnose need `P`"),

@@ -16,6 +16,7 @@ from countless.core.errors import BadInput
 from countless.core.parameters import Interval, check_choice, check_real
 
 Flags = NDArray[np.bool_]
+LEAST_SHARE = 0.1  # of the mean reward: a smaller SD counts as this
 KEYS = ("observations", "actions", "rewards", "terminateds", "truncateds", "next_observations")
 
 
@@ -42,7 +43,9 @@ class Reward:
     gamma
         If given, rewards are replaced by their discounted sums along the rollout, as RLeXplore does.
     rwd_norm_type
-        "rms": divided by their running SD; "minmax": scaled to [0, 1] in each call; "none".
+        "rms": divided by their running SD; "minmax": scaled to [0, 1] in each call; "none". An SD
+        below a tenth of the mean counts as a tenth: a bonus that is the same everywhere is not paid
+        the more the surer that is.
     obs_norm_type
         Without effect: a bonus normalises its own inputs.
     bonus, of, seed, parameters
@@ -65,12 +68,17 @@ class Reward:
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         torch = need_torch("the RLeXplore adapter")
+        from countless.bonuses.networks.inputs import make_device
         from countless.bonuses.networks.running import RunningStatistics
 
+        if not hasattr(envs, "num_envs"):
+            raise BadInput(
+                f"Reward takes vector environments, such as gymnasium.make_vec makes, not {envs!r}"
+            )
         space = getattr(envs, "single_observation_space", None)
         self.observation_space = envs.observation_space if space is None else space
         self.n_envs = int(envs.num_envs)
-        self.device = torch.device(device)
+        self.device = make_device(str(device))
         self.beta = check_real("beta", beta, Interval("[0, inf)"))
         self.kappa = check_real("kappa", kappa, Interval("[0, 1]"))
         self.gamma = None if gamma is None else check_real("gamma", gamma, Interval("[0, 1]"))
@@ -202,7 +210,8 @@ class Reward:
         steps = rewards[active]
         if self.rwd_norm_type == "rms" and steps.size:
             self._scale.add(torch.as_tensor(steps))
-            return rewards / (float(self._scale.deviation()) + 1e-8)
+            least = LEAST_SHARE * abs(float(self._scale.mean))
+            return rewards / (max(float(self._scale.deviation()), least) + 1e-8)
         if self.rwd_norm_type == "minmax" and steps.size:
             low, high = steps.min(), steps.max()
             return np.where(active, (rewards - low) / (high - low + 1e-8), 0.0)

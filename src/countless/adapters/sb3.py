@@ -81,6 +81,12 @@ class BonusVecEnv(VecEnvWrapper):
 def _with_terminal(observations: Any, dones: Any, infos: list[dict[str, Any]]) -> Any:
     """What was reached: where an episode ended, SB3 keeps it in the info."""
     rows = np.flatnonzero(dones)
+    for row in rows:
+        if "terminal_observation" not in infos[row]:
+            raise BadInput(
+                f"environment {row} ended an episode without its last observation: "
+                "info['terminal_observation'], which vector environments of Stable-Baselines3 give"
+            )
     return replace_rows(observations, rows, [infos[row]["terminal_observation"] for row in rows])
 
 
@@ -100,22 +106,23 @@ def save(model: BaseAlgorithm, path: str | Path) -> Path:
     """Save a model as SB3 does, with the state of its bonus inside the same file."""
     target = Path(path)
     target = target if target.suffix else target.with_suffix(".zip")
+    state = to_bytes(_wrapper_of(model.get_env()).bonus.state_dict())  # before anything is written
     model.save(target)
     with zipfile.ZipFile(target, "a") as archive:
-        archive.writestr(ENTRY, to_bytes(_wrapper_of(model).bonus.state_dict()))
+        archive.writestr(ENTRY, state)
     return target
 
 
-def load_bonus(path: str | Path, env: BonusVecEnv) -> None:
+def load_bonus(path: str | Path, env: VecEnv) -> None:
     """Restore the bonus of `env` from what `save` wrote; load the model itself with SB3."""
     target = Path(path)
     target = target if target.suffix else target.with_suffix(".zip")
-    env.bonus.load_state_dict(from_bytes(read_entry(target, ENTRY), str(target)))
+    bonus = _wrapper_of(env).bonus
+    bonus.load_state_dict(from_bytes(read_entry(target, ENTRY), str(target)))
 
 
-def _wrapper_of(model: BaseAlgorithm) -> BonusVecEnv:
-    env = model.get_env()
-    wrapper = None if env is None else unwrap_vec_wrapper(env, BonusVecEnv)
+def _wrapper_of(env: Any) -> BonusVecEnv:
+    wrapper = unwrap_vec_wrapper(env, BonusVecEnv) if isinstance(env, VecEnv) else None
     if not isinstance(wrapper, BonusVecEnv):
-        raise BadInput("the model's environment has no BonusVecEnv around it")
+        raise BadInput("the environment has no BonusVecEnv around it")
     return wrapper

@@ -48,6 +48,11 @@ class StepBonus:
                     "make_bonus(name, ...)"
                 )
             bonus = make_bonus(bonus, space, **{"scale": SCALE} | parameters)
+        elif not callable(getattr(bonus, "observe", None)):
+            raise BadInput(
+                "bonus must be a name of `countless list bonuses`, or a bonus with the calls of "
+                f"docs/bonuses.md, not {bonus!r}"
+            )
         elif parameters:
             raise BadInput(f"{', '.join(parameters)}: parameters go with the name of a bonus")
         self.bonus, self._of, self._preprocess = bonus, of, preprocess

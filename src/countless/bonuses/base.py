@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from countless.bonuses.batches import count_rows, take_rows
 from countless.bonuses.resets import ResetWatch
-from countless.core.arrays import is_tensor, to_numpy
+from countless.core.arrays import check_flags, is_tensor, to_numpy
 from countless.core.errors import BadInput
 
 
@@ -50,6 +50,9 @@ class ObservingBonus(ABC):
         active: Any = None,
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
+        for flags in (dones, starts):
+            if flags is not None:
+                check_flags("observe", flags, count_rows(observations))
         if starts is None:
             self._resets.look(observations, next_observations, dones, mask)
         if mask is None or mask.all():

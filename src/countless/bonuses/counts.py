@@ -32,7 +32,7 @@ class CountsParameters:
 
 
 class Counts(ObservingBonus):
-    """Counts observations by a digest of their bytes, or by a key of the user's.
+    """Counts observations by a digest of their values, or by a key of the user's.
 
     `compute` gives what `observe` would: the visit that is asked about is counted in. Two
     observations in one batch are two visits, in the order of the batch.
@@ -66,13 +66,13 @@ class Counts(ObservingBonus):
     def state_dict(self) -> State:
         keys = np.frombuffer(b"".join(self._visits), dtype=np.uint8)
         return {
-            "keys": keys.reshape(-1, DIGEST).copy(),
+            "digests": keys.reshape(-1, DIGEST).copy(),
             "visits": np.array(list(self._visits.values()), dtype=np.int64),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        check_state("counts", state, {"keys": None, "visits": None})
-        keys, visits = np.asarray(state["keys"], np.uint8), np.asarray(state["visits"], np.int64)
+        check_state("counts", state, {"digests": None, "visits": None})
+        keys, visits = np.asarray(state["digests"], np.uint8), np.asarray(state["visits"], np.int64)
         if keys.shape != (len(visits), DIGEST):
             raise BadInput(f"counts: {keys.shape} bytes of keys for {len(visits)} counts")
         self._visits = {bytes(key): int(n) for key, n in zip(keys, visits, strict=True)}
@@ -93,10 +93,22 @@ class Counts(ObservingBonus):
         if self._key is not None:
             rows = [_key_bytes(self._key(row)) for row in values]
         else:
-            # -0.0 and 0.0 are one observation.
-            values = values + 0.0 if values.dtype.kind == "f" else values
-            rows = [row.tobytes() for row in np.ascontiguousarray(values)]
+            rows = _bytes_of(values)
         return [hashlib.blake2b(row, digest_size=DIGEST).digest() for row in rows]
+
+
+def _bytes_of(values: NDArray[Any]) -> list[bytes]:
+    """Equal observations as equal bytes, in whichever type of number they came."""
+    if values.ndim < 3:
+        doubles = values.astype(np.float64) + 0.0  # -0.0 and 0.0 are one observation
+        return [row.tobytes() for row in doubles]
+    if values.dtype == np.uint8:
+        return [row.tobytes() for row in np.ascontiguousarray(values)]
+    levels = values.astype(np.uint8)
+    return [
+        (level if np.array_equal(level, row) else row.astype(np.float64)).tobytes()
+        for level, row in zip(levels, values, strict=True)
+    ]
 
 
 def _key_bytes(key: Any) -> bytes:

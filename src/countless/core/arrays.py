@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,13 @@ def is_tensor(value: Any) -> bool:
 
 def to_numpy(value: Any) -> NDArray[Any]:
     """`value` as a NumPy array, from whatever device."""
-    return value.detach().cpu().numpy() if is_tensor(value) else np.asarray(value)
+    if not is_tensor(value):
+        return np.asarray(value)
+    found = value.detach().cpu()
+    if found.dtype == sys.modules["torch"].bfloat16:  # which NumPy does not have
+        found = found.float()
+    array: NDArray[Any] = found.numpy()
+    return array
 
 
 def like(values: Any, given: Any) -> Any:
@@ -30,10 +37,23 @@ def like(values: Any, given: Any) -> Any:
     >>> like([1, 2], np.zeros(2, dtype=np.uint8)).dtype
     dtype('float64')
     """
-    if is_tensor(given):
+    tensor = next(_tensors(given), None)
+    if tensor is not None:
         torch = sys.modules["torch"]
-        return torch.as_tensor(values, dtype=torch.float32, device=given.device)
+        return torch.as_tensor(values, dtype=torch.float32, device=tensor.device)
     return to_numpy(values).astype(np.float64)
+
+
+def _tensors(given: Any) -> Iterator[Any]:
+    """The tensors among the parts of a batch."""
+    if is_tensor(given):
+        yield given
+    elif isinstance(given, Mapping):
+        for part in given.values():
+            yield from _tensors(part)
+    elif isinstance(given, tuple):
+        for part in given:
+            yield from _tensors(part)
 
 
 def need_torch(what: str) -> Any:

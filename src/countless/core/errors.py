@@ -61,14 +61,14 @@ def install_hint(extra: str) -> str:
     return f"in a clone of the repository, pip install '.[{extra}]'"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], hint: str = "") -> BadInput:
+def unknown_name(kind: str, name: object, known: Iterable[str], hint: str = "") -> BadInput:
     """The error for a name that is not in a catalogue, with the nearest name where there is one.
 
     >>> str(unknown_name("agent", "sarsa-rs", ["sarsa", "sarsa-sr"]))
     "unknown agent 'sarsa-rs'; did you mean 'sarsa-sr'? Known: sarsa, sarsa-sr"
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) else []
     nearest = f"; did you mean {close[0]!r}?" if close else "."
     tail = f". {hint}" if hint else ""
     return BadInput(f"unknown {kind} {name!r}{nearest} Known: {', '.join(names)}{tail}")

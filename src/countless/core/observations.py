@@ -161,7 +161,10 @@ def _of_space(space: spaces.Space[Any], layout: str | None) -> ObservationReader
 
 
 def _of_box(space: spaces.Box, layout: str | None) -> ObservationReader:
-    shape, most = space.shape, _brightest(space)
+    shape = space.shape
+    if prod(shape) == 0:
+        raise BadInput(f"observations of {space} hold no number")
+    most = _brightest(space)
     if len(shape) < 2:
         _refuse_layout(layout, "vectors", "vector")
     if layout == "vector" or len(shape) < 2:
@@ -321,7 +324,7 @@ def _of_parts(
             and min(reader.shape[-2:]) >= SMALLEST_COLOURED
         ]
         if len(pictures) > 1:
-            names = ", ".join(".".join(map(str, path)) for path, _ in pictures)
+            names = ", ".join(_name(path) for path, _ in pictures)
             raise BadInput(
                 f"observations have several images ({names}); keep one of them, for example with "
                 f"gymnasium.wrappers.FilterObservation, or give {named('layout', 'vector')}"
@@ -330,13 +333,18 @@ def _of_parts(
             path, reader = pictures[0]
 
             def picture(batch: Any) -> NDArray[Any]:
-                return reader.read(".".join(map(str, path)), _part(batch, path))
+                return reader.read(_name(path), _part(batch, path))
 
             return ObservationReader(reader.shape, convert=picture, most=reader.most)
     flatteners = [(path, _flattener(part)) for path, part in parts]
 
     def vector(batch: Any) -> NDArray[Any]:
-        columns = [flatten(_part(batch, path)) for path, flatten in flatteners]
+        columns = [flatten(_part(batch, path), path) for path, flatten in flatteners]
+        counts = {len(rows) for rows in columns}
+        if len(counts) > 1:
+            raise BadInput(
+                f"the parts of observations have {sorted(counts)} rows: give each as many"
+            )
         return np.concatenate(columns, axis=1).astype(np.float32)
 
     return ObservationReader((sum(_width(part) for _, part in parts),), convert=vector)
@@ -362,8 +370,22 @@ def _is_numeric(space: spaces.Space[Any]) -> bool:
 
 def _part(batch: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
-        batch = batch[key]
+        held = (
+            isinstance(batch, Mapping) if isinstance(key, str) else isinstance(batch, tuple | list)
+        )
+        try:
+            if not held:
+                raise LookupError
+            batch = batch[key]
+        except LookupError:
+            raise BadInput(
+                f"observations lack the part {_name(path)}, which their space has"
+            ) from None
     return batch
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    return ".".join(map(str, path))
 
 
 def _width(space: spaces.Space[Any]) -> int:
@@ -371,21 +393,39 @@ def _width(space: spaces.Space[Any]) -> int:
     return prod(spaces.flatten_space(space).shape or ())
 
 
-def _flattener(space: spaces.Space[Any]) -> Convert:
-    """From a batch of a space to (B, D): choices one-hot, as `gymnasium.spaces.flatten` does it."""
+def _flattener(space: spaces.Space[Any]) -> Callable[..., NDArray[Any]]:
+    """From a batch of a space to (B, D): choices one-hot, as `gymnasium.spaces.flatten` does it.
+
+    The keys of a part name it where it is wrong.
+    """
+    shape = space.shape or ()
+
+    def checked(values: Any, path: tuple[Any, ...]) -> NDArray[Any]:
+        given = to_numpy(values)
+        if shape == () and given.ndim == 2 and given.shape[1] == 1:
+            given = given[:, 0]
+        part = f"the part {_name(path)} of observations" if path else "observations"
+        if given.ndim == 0 or given.shape[1:] != shape:
+            wanted = ", ".join(["B", *map(str, shape)])
+            raise BadInput(f"{part} must have shape ({wanted}), not {given.shape}")
+        if given.dtype.kind not in "biuf":
+            raise BadInput(f"{part} must be numbers, not {given.dtype}")
+        return given
+
     if isinstance(space, spaces.Discrete):
         choices, starts = np.array([space.n]), np.array([space.start])
     elif isinstance(space, spaces.MultiDiscrete):
         choices, starts = np.asarray(space.nvec).ravel(), np.asarray(space.start).ravel()
     else:
         width = _width(space)
-        return lambda values: to_numpy(values).reshape(-1, width)
+        return lambda values, path=(): checked(values, path).reshape(-1, width)
     offsets = np.cumsum(choices) - choices
 
-    def one_hot(values: Any) -> NDArray[np.float32]:
-        given = to_numpy(values)
-        columns = given.reshape(-1, len(choices)).astype(np.int64) - starts
-        if (columns < 0).any() or (columns >= choices).any():
+    def one_hot(values: Any, path: tuple[Any, ...] = ()) -> NDArray[np.float32]:
+        given = checked(values, path).reshape(-1, len(choices))
+        whole = given == np.floor(given)
+        columns = np.where(whole, given, -1).astype(np.int64) - starts
+        if not (whole & (columns >= 0) & (columns < choices)).all():
             raise BadInput(f"an observation lies outside of {space}")
         ones = np.zeros((len(columns), int(choices.sum())), dtype=np.float32)
         np.put_along_axis(ones, columns + offsets, 1.0, axis=1)

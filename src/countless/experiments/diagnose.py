@@ -16,13 +16,14 @@ from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
 from countless.core.errors import BadInput, named
 from countless.core.observations import KINDS
-from countless.core.parameters import settings_label
+from countless.core.parameters import check_count, settings_label
 from countless.core.progress import SILENT, Reporter
 from countless.core.records import ensure_folder
 from countless.envs.catalog import make_mdp
 from countless.experiments.walks import Walk, walk_game, walk_mdp
 
 MOST_STATES = 2000
+MOST_STEPS = 10_000_000
 VIEWS = ("auto", *KINDS)
 
 
@@ -87,8 +88,7 @@ def diagnose(
     >>> round(diagnose("counts", "fourrooms", steps=1000).over_states, 6)
     1.0
     """
-    if steps < 10:
-        raise BadInput(f"{named('steps')} must be at least 10, not {steps}")
+    check_count("steps", steps, MOST_STEPS, least=10)
     given = dict(parameters or {})
     game = _game_name(env)
     view = choose_view(bonus_name, view, given, game=game is not None)

@@ -15,6 +15,8 @@ from countless.core.arrays import is_tensor
 from countless.core.errors import BadInput
 from countless.core.observations import ObservationReader
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 def make_device(name: str) -> torch.device:
     """The device of that name, or a `BadInput` where there is none."""
@@ -42,7 +44,14 @@ def read_rows(name: str, reader: ObservationReader, observations: Any) -> NDArra
     """Observations as the reader gives them, (B, ...)."""
     if isinstance(observations, AlreadyRead):
         return observations.rows
-    return reader.read(name, observations)
+    rows = reader.read(name, observations)
+    if rows.dtype == np.float64 and rows.size and np.abs(rows).max() > LARGEST:
+        row = int(np.argwhere(np.abs(rows) > LARGEST)[0][0])
+        raise BadInput(
+            f"{name}: observation {row} holds a value beyond {LARGEST:.2g}, the largest of float32, in "
+            "which networks compute"
+        )
+    return rows
 
 
 def as_input(
@@ -57,9 +66,10 @@ def as_input(
             raise BadInput(
                 f"{name}: observations must have shape ({wanted}), not {tuple(values.shape)}"
             )
-        if values.is_floating_point() and not bool(torch.isfinite(values).all()):
-            raise BadInput(f"{name}: an observation holds NaN or an infinite value")
-        return values.to(device, torch.float32)
+        single = values.to(device, torch.float32)
+        if not bool(torch.isfinite(single).all()):
+            raise BadInput(f"{name}: an observation holds NaN, or a value beyond {LARGEST:.2g}")
+        return single
     checked = from_array(read_rows(name, reader, observations)).to(device)
     if reader.n_states is not None:
         return torch.nn.functional.one_hot(checked, reader.n_states).to(torch.float32)
