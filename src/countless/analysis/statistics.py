@@ -176,10 +176,10 @@ def probability_of_improvement(
 def relative_change(
     after: NDArray[np.float64], before: NDArray[np.float64], seed: int = 0
 ) -> tuple[float, tuple[float, float]]:
-    """The mean of runs against that of the same seeds before: 0.1 is 10% more; with its 95% interval.
+    """By how much the mean of `after` is above that of `before`, 0.1 for 10%, and its 95% interval.
 
-    The bootstrap draws the seeds anew, each with both of its runs: what a seed does to both is no
-    uncertainty of the change. NaN for the interval of fewer than five seeds.
+    Entry i of both is of the same seed. The bootstrap draws the seeds anew, each with both of its
+    runs, so what a seed does to both does not widen the interval. NaN for fewer than five seeds.
 
     >>> relative_change(np.array([3.0, 3.0]), np.array([2.0, 2.0]))[0]
     0.5

@@ -370,14 +370,9 @@ def _is_numeric(space: spaces.Space[Any]) -> bool:
 
 def _part(batch: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
-        held = (
-            isinstance(batch, Mapping) if isinstance(key, str) else isinstance(batch, tuple | list)
-        )
         try:
-            if not held:
-                raise LookupError
             batch = batch[key]
-        except LookupError:
+        except (LookupError, TypeError):
             raise BadInput(
                 f"observations lack the part {_name(path)}, which their space has"
             ) from None

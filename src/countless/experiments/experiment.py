@@ -173,10 +173,10 @@ class Finished:
         }
 
 
-def seed_words(seeds: Sequence[int]) -> list[str]:
+def seed_ranges(seeds: Sequence[int]) -> list[str]:
     """Seeds as the command line takes them: three or more in a row as a range.
 
-    >>> seed_words([0, 1, 4, 5, 6, 7, 9])
+    >>> seed_ranges([0, 1, 4, 5, 6, 7, 9])
     ['0', '1', '4-7', '9']
     """
     rows: list[list[int]] = []
@@ -199,7 +199,7 @@ def command_of(experiment: Experiment, plan: Plan) -> str:
         words += ["--runs", str(plan.runs), "--seed", str(plan.seed)]
     else:
         words += ["--scale", plan.scale, "--games", *plan.games]
-        words += ["--seeds", *seed_words(plan.seeds)]
+        words += ["--seeds", *seed_ranges(plan.seeds)]
         words += [] if plan.device == "cpu" else ["--device", plan.device]
     return " ".join(words)
 
