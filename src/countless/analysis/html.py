@@ -16,6 +16,7 @@ from countless.analysis.tables import Table
 
 STYLES = ("vendor/uplot/uPlot.min.css", "page.css")
 SIZE_OF_SVG = re.compile(rb'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
+IN_BACKTICKS = re.compile("`([^`]*)`")
 LINE, CHARACTER, LEGEND = 34, 7, 480  # pixels: a row of buttons, a letter, the place of a legend
 SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "heat.js", "report.js")
 
@@ -55,7 +56,12 @@ def contents(links: Sequence[tuple[str, str]]) -> str:
 
 
 def paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>"
+    """A paragraph; what stands between backticks is code.
+
+    >>> paragraph("`a < b` holds")
+    '<p><code>a &lt; b</code> holds</p>'
+    """
+    return "<p>" + IN_BACKTICKS.sub(r"<code>\1</code>", escape(text)) + "</p>"
 
 
 def table_html(table: Table) -> str:

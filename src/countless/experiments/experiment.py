@@ -118,7 +118,7 @@ def unfinished(done: int, planned: int) -> tuple[str, ...]:
     """What a partial experiment says of the runs that are missing."""
     if done == planned:
         return ()
-    return (f"{done} of {planned} runs are finished; a cell is made of those of its own that are.",)
+    return (f"{done} of {planned} runs are finished; each number is made of those that are.",)
 
 
 @dataclass(frozen=True)
