@@ -23,6 +23,7 @@ from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "the scaled bonus"
 PREFIX = "scaled."
+COUNTED = PREFIX + "counted"
 SETTLE = 500  # first rows in the statistics: they are paid nothing
 SLOWEST = 1e-4  # rate of the mean: after ten thousand rows the oldest begin to fade
 MOST = 5.0  # of a bonus in units of the SD
@@ -51,14 +52,100 @@ class Scaling:
         validate(self)
 
 
+class Scale:
+    """The statistics of a bonus, and what is added for it.
+
+    The SD is that of all steps so far, so that a bonus that wears out is worn out; the mean is that
+    of the last ten thousand or so.
+    """
+
+    def __init__(self, scaling: Scaling) -> None:
+        self.scaling = scaling
+        self.rows = 0  # seen so far: beta falls with them
+        self._counted = 0  # of these, rows in the statistics: those after a warm-up
+        self._mean = 0.0  # of recent bonuses
+        self._sums: Floats = np.zeros(0)  # discounted, one per environment
+        self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
+
+    @property
+    def beta(self) -> float:
+        """The factor as it stands."""
+        decay = self.scaling.decay
+        return self.scaling.beta * (max(0.0, 1.0 - self.rows / decay) if decay else 1.0)
+
+    @property
+    def deviation(self) -> float:
+        """The SD of the discounted sums so far."""
+        return math.sqrt(self._sum_squares / self._counted) if self._counted else 0.0
+
+    def scaled(self, raw: Floats) -> Floats:
+        """What is added for bonuses (B,)."""
+        if self.scaling.scale == "none":
+            return self.beta * raw
+        deviation = self.deviation
+        if self._counted < SETTLE or deviation == 0.0:
+            return np.zeros_like(raw)
+        shift = self._mean if self.scaling.scale == "standardise" else 0.0
+        bounded = np.minimum(np.maximum((raw - shift) / deviation, -MOST), MOST)
+        scaled: Floats = self.beta * bounded
+        return scaled
+
+    def learn(
+        self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: NDArray[np.bool_]
+    ) -> None:
+        """Take in the bonuses of the environments that took a step: `count` rows."""
+        if len(self._sums) != len(raw):
+            self._sums = np.zeros(len(raw))
+        if count == 0:
+            return
+        values = raw[rows]
+        total = self._counted + count
+        mean = float(np.add.reduce(values)) / count
+        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (mean - self._mean)
+        shift = self._mean if self.scaling.scale == "standardise" else 0.0
+        earlier = self._sums[rows]
+        if self.scaling.episodic:
+            earlier = np.where(starts[rows], 0.0, earlier)
+        sums = self.scaling.gamma * earlier + (values - shift)
+        self._sums[rows] = sums
+        sum_mean = float(np.add.reduce(sums)) / count
+        delta = sum_mean - self._sum_mean
+        self._sum_squares += float(np.add.reduce((sums - sum_mean) ** 2))
+        self._sum_squares += delta**2 * self._counted * count / total
+        self._sum_mean += delta * count / total
+        self._counted = total
+
+    def state(self) -> State:
+        return {
+            PREFIX + "rows": self.rows,
+            COUNTED: self._counted,
+            PREFIX + "mean": self._mean,
+            PREFIX + "sums": self._sums.copy(),
+            PREFIX + "sum_mean": self._sum_mean,
+            PREFIX + "sum_squares": self._sum_squares,
+        }
+
+    def load(self, state: Mapping[str, Any], *, warming: bool = False) -> None:
+        """`warming`: the bonus was still warming up when the state was taken."""
+        missing = [name for name in self.state() if name not in state and name != COUNTED]
+        if missing:
+            raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
+        self.rows = int(state[PREFIX + "rows"])
+        # Older states have no such entry: all rows were counted, those of a warm-up as zeros.
+        self._counted = int(state.get(COUNTED, 0 if warming else self.rows))
+        self._mean = float(state[PREFIX + "mean"])
+        self._sums = np.array(state[PREFIX + "sums"], dtype=np.float64)
+        self._sum_mean = float(state[PREFIX + "sum_mean"])
+        self._sum_squares = float(state[PREFIX + "sum_squares"])
+
+
 class ScaledBonus:
     """A bonus around another one: the same calls, and a state that holds both.
 
     `compute` gives what `observe` would without learning. Statistics are taken of what `observe`
-    sees: batches for `update` hold no environment's steps in their order. The SD is that of all steps
-    so far, so that a bonus that wears out is worn out; the mean is that of the last ten thousand or
-    so. While the bonus inside is warming up nothing is paid, and what it gives stays out of the
-    statistics: they would take its first real values for outliers.
+    sees: batches for `update` hold no environment's steps in their order. While the bonus inside is
+    warming up nothing is paid, and what it gives stays out of the statistics: they would take its
+    first real values for outliers.
 
     >>> from countless.bonuses.registry import make_bonus
     >>> bonus = make_bonus("counts", 3, decay=4, beta=1.0)
@@ -68,32 +155,27 @@ class ScaledBonus:
 
     def __init__(self, bonus: Bonus, scaling: Scaling) -> None:
         self.bonus, self.scaling = bonus, scaling
-        self._rows = 0  # seen so far: beta falls with them
-        self._counted = 0  # of these, rows in the statistics: those after a warm-up
+        self._scale = Scale(scaling)
         self._updated = False  # whether `update` was called
-        self._mean = 0.0  # of recent bonuses
-        self._sums: Floats = np.zeros(0)  # discounted, one per environment
-        self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
 
     @property
     def beta(self) -> float:
         """The factor as it stands."""
-        decay = self.scaling.decay
-        return self.scaling.beta * (max(0.0, 1.0 - self._rows / decay) if decay else 1.0)
+        return self._scale.beta
 
     @property
     def deviation(self) -> float:
         """The SD of the discounted sums so far."""
-        return math.sqrt(self._sum_squares / self._counted) if self._counted else 0.0
+        return self._scale.deviation
 
     def compute(self, observations: Any, features: Any = None) -> Any:
-        if self._updated and self._rows == 0 and self.scaling.scale != "none":
+        if self._updated and self._scale.rows == 0 and self.scaling.scale != "none":
             raise BadInput(
                 f"{NAME} has no statistics: `update` was called, but never `observe`, which takes "
                 "them; call `observe` once per step, or make the bonus with scale='none'"
             )
         raw = to_numpy(self.bonus.compute(observations, features)).astype(np.float64)
-        return like(self._scaled(raw), observations)
+        return like(self._scale.scaled(raw), observations)
 
     def update(self, batch: Any) -> dict[str, float]:
         self._updated = True
@@ -125,70 +207,17 @@ class ScaledBonus:
         if is_warming(self.bonus):
             paid = np.zeros_like(raw)
         else:
-            paid = self._scaled(raw)
-            self._learn(raw, rows, count, begins)
-        self._rows += count
+            paid = self._scale.scaled(raw)
+            self._scale.learn(raw, rows, count, begins)
+        self._scale.rows += count
         return like(paid if active is None else np.where(to_numpy(active), paid, 0.0), given)
 
-    def _scaled(self, raw: Floats) -> Floats:
-        """What is added for bonuses (B,)."""
-        if self.scaling.scale == "none":
-            return self.beta * raw
-        deviation = self.deviation
-        if self._counted < SETTLE or deviation == 0.0:
-            return np.zeros_like(raw)
-        shift = self._mean if self.scaling.scale == "standardise" else 0.0
-        bounded = np.minimum(np.maximum((raw - shift) / deviation, -MOST), MOST)
-        scaled: Floats = self.beta * bounded
-        return scaled
-
-    def _learn(
-        self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: NDArray[np.bool_]
-    ) -> None:
-        """Take in the bonuses of the environments that took a step: `count` rows."""
-        if len(self._sums) != len(raw):
-            self._sums = np.zeros(len(raw))
-        if count == 0:
-            return
-        values = raw[rows]
-        total = self._counted + count
-        mean = float(np.add.reduce(values)) / count
-        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (mean - self._mean)
-        shift = self._mean if self.scaling.scale == "standardise" else 0.0
-        earlier = self._sums[rows]
-        if self.scaling.episodic:
-            earlier = np.where(starts[rows], 0.0, earlier)
-        sums = self.scaling.gamma * earlier + (values - shift)
-        self._sums[rows] = sums
-        sum_mean = float(np.add.reduce(sums)) / count
-        delta = sum_mean - self._sum_mean
-        self._sum_squares += float(np.add.reduce((sums - sum_mean) ** 2))
-        self._sum_squares += delta**2 * self._counted * count / total
-        self._sum_mean += delta * count / total
-        self._counted = total
-
     def state_dict(self) -> State:
-        own = {
-            "rows": self._rows,
-            "counted": self._counted,
-            "mean": self._mean,
-            "sums": self._sums.copy(),
-            "sum_mean": self._sum_mean,
-            "sum_squares": self._sum_squares,
-        }
-        return dict(self.bonus.state_dict()) | {PREFIX + name: v for name, v in own.items()}
+        return dict(self.bonus.state_dict()) | self._scale.state()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        own = [name for name in self.state_dict() if name.startswith(PREFIX)]
-        missing = [name for name in own if name not in state and name != PREFIX + "counted"]
-        if missing:
-            raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
-        self.bonus.load_state_dict({k: v for k, v in state.items() if not k.startswith(PREFIX)})
-        self._rows = int(state[PREFIX + "rows"])
-        # Older states have no such entry: all rows were counted, those of a warm-up as zeros.
-        counted = 0 if is_warming(self.bonus) else self._rows
-        self._counted = int(state.get(PREFIX + "counted", counted))
-        self._mean = float(state[PREFIX + "mean"])
-        self._sums = np.array(state[PREFIX + "sums"], dtype=np.float64)
-        self._sum_mean = float(state[PREFIX + "sum_mean"])
-        self._sum_squares = float(state[PREFIX + "sum_squares"])
+        inner = {k: v for k, v in state.items() if not k.startswith(PREFIX)}
+        if len(inner) == len(state):
+            raise BadInput(f"{NAME}: this state was saved without scaling")
+        self.bonus.load_state_dict(inner)
+        self._scale.load(state, warming=is_warming(self.bonus))

@@ -11,7 +11,7 @@ from countless.agents.dqn.device import Device
 from countless.agents.dqn.network import Network, Spec
 from countless.agents.dqn.trainer import Trainer
 from countless.bonuses import make_bonus
-from countless.bonuses.scaled import Scaling
+from countless.bonuses.scaled import Scale, Scaling
 from countless.core.errors import BadInput
 from countless.envs.make import make_frame_env
 from small_runs import replay_arrays
@@ -207,7 +207,32 @@ def test_a_bonus_is_scaled_as_around_other_agents():
     run(trainer, 1_000)
     paid = trainer.replay.sample(256, np.random.default_rng(0)).r_int_t
     assert paid.min() < 0.0 < paid.max()  # zero on average: it does not pay for staying alive
-    assert make("dqn-counts").bonus.bonus.state_dict().keys() == {"visits", "keys"}  # unscaled
+    assert make("dqn-counts").bonus.bonus.state_dict().keys() == {"visits", "digests"}  # unscaled
+
+
+@pytest.mark.parametrize("envs", [1, 3])
+def test_the_bonus_of_the_sr_is_scaled_too(envs):
+    """As `ScaledBonus` would scale the same values, whichever of them are evaluated together."""
+    scaled = {"bonus_scale": "standardise"}
+    stored = []
+    for settings in ({"bonus_batch": 1}, scaled | {"bonus_batch": 1}, scaled | {"bonus_batch": 32}):
+        trainer = make("dqn-mmc-sr", envs=envs, warmup=10**6, warmup_bonus=True, **settings)
+        known = []
+        trainer._store = known.extend
+        for _ in range(900 // envs):
+            trainer.turn()
+        stored.append(known + trainer.bonus.flush())
+    raw, alone, together = stored
+    scale = Scale(Scaling("standardise"))
+    for given, found in zip(raw, alone, strict=True):
+        row, values = np.array([given.lane]), np.zeros(envs)
+        values[given.lane] = given.value
+        assert found == given._replace(value=scale.scaled(values[row])[0])
+        scale.learn(values, row, 1, np.zeros(envs, bool))
+    paid, at_once = (np.array([one.value for one in known]) for known in (alone, together))
+    assert not paid[:500].any()  # which only feed the statistics
+    assert paid[500:].min() < 0.0 < paid[500:].max()
+    np.testing.assert_allclose(at_once, paid, atol=1e-3)
 
 
 TABLE = {"bonus": "sr-norm", "bonus_sees": "number"}
@@ -225,6 +250,8 @@ TABLE = {"bonus": "sr-norm", "bonus_sees": "number"}
 @pytest.mark.parametrize("bonus_from", ["collected", "sampled"])
 def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_path):
     settings = settings | {"bonus_from": bonus_from}
+    if agent == "dqn-mmc-sr" and bonus_from == "collected":
+        settings |= {"bonus_scale": "standardise"}
     whole = make(agent, **settings)
     run(whole, 120)
     first = make(agent, **settings)
@@ -252,7 +279,8 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
         ({"input_scale": -1.0}, "input_scale must lie in"),
         ({"first_weights": 0.0}, "first_weights must lie in"),
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
-        ({"bonus_scale": "std"}, "bonus_scale changes nothing"),
+        ({"bonus_scale": "std", "bonus_from": "sampled"}, "give bonus_from='collected'"),
+        ({"bonus_scale": "std", "bonus_centre": "mean"}, "centres the bonus already"),
         ({"bonus": "counts", "bonus_scale": "unit"}, "bonus_scale must be one of"),
         ({"bonus": "counts", "sr_terminal": "continue"}, "sr_terminal changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),

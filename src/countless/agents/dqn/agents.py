@@ -188,9 +188,8 @@ def _check_effect(agent: str, settings: dict[str, Any], given: dict[str, Any]) -
     for name in ("bonus_batch", "bonus_form"):
         if name in given and bonus != "sr":
             raise BadInput(f"{named(name)} changes nothing: it is of the bonus sr, not {bonus}")
-    for name in ("bonus_sees", "bonus_scale"):
-        if name in given and bonus == "sr":
-            raise BadInput(f"{named(name)} changes nothing: the bonus sr reads the network")
+    if "bonus_sees" in given and bonus == "sr":
+        raise BadInput(f"{named('bonus_sees')} changes nothing: the bonus sr reads the network")
     for name in ("rms_decay", "rms_epsilon"):
         if name in given and settings.get("optimiser", "rmsprop") != "rmsprop":
             raise BadInput(f"{named(name)} changes nothing: the optimiser is not rmsprop")

@@ -23,6 +23,7 @@ from countless.agents.dqn.learner import Learner
 from countless.agents.dqn.network import Spec
 from countless.bonuses.protocol import Bonus
 from countless.bonuses.registry import bonus_kind, make_bonus
+from countless.bonuses.scaled import Scale, Scaling
 from countless.core.errors import BadInput, named
 
 State = dict[str, NDArray[Any]]
@@ -191,6 +192,51 @@ class SRDifferenceBonus:
         self._last = {int(lane): float(norm) for lane, norm in norms}
 
 
+class ScaledSR:
+    """A bonus of the SR at the scale that a bonus of the registry can have: `bonuses.scaled`.
+
+    Each value is scaled by what was known before it, in the order in which the steps were stored.
+    """
+
+    def __init__(self, inside: SRBonus | SRDifferenceBonus, scaling: Scaling, envs: int) -> None:
+        self.batch = inside.batch
+        self._inside, self._scale, self._envs = inside, Scale(scaling), envs
+
+    def observe(self, actors: Sequence[Actor]) -> None:
+        self._inside.observe(actors)
+
+    def remember(self, lane: int, slot: int, observation: NDArray[Any]) -> list[StepBonus]:
+        return self._scaled(self._inside.remember(lane, slot, observation))
+
+    def flush(self) -> list[StepBonus]:
+        return self._scaled(self._inside.flush())
+
+    def _scaled(self, known: list[StepBonus]) -> list[StepBonus]:
+        found = []
+        starts = np.zeros(self._envs, dtype=bool)  # the sums run on over the ends of episodes
+        for one in known:
+            raw = np.zeros(self._envs)
+            raw[one.lane] = one.value
+            row = np.array([one.lane])
+            found.append(one._replace(value=float(self._scale.scaled(raw[row])[0])))
+            self._scale.learn(raw, row, 1, starts)
+            self._scale.rows += 1
+        return found
+
+    def compute(self, observations: NDArray[Any]) -> NDArray[Any] | None:
+        raw = self._inside.compute(observations)
+        return None if raw is None else self._scale.scaled(np.asarray(raw, np.float64))
+
+    def get_state(self) -> State:
+        own = {name: np.asarray(value) for name, value in self._scale.state().items()}
+        return self._inside.get_state() | own
+
+    def set_state(self, state: State) -> None:
+        own = self._scale.state()
+        self._scale.load({name: state[name] for name in own})
+        self._inside.set_state({name: v for name, v in state.items() if name not in own})
+
+
 class Sight(Protocol):
     """What a bonus of the registry sees of the observations (B, history, ...) of the loop."""
 
@@ -305,7 +351,10 @@ def make_exploration_bonus(
         return NoBonus()
     if name == "sr":
         kind = SRBonus if config.rewards.bonus_form == "inverse" else SRDifferenceBonus
-        return kind(learner.sr_bonuses, config.rewards.bonus_batch)
+        plain = kind(learner.sr_bonuses, config.rewards.bonus_batch)
+        if config.rewards.bonus_scale == "none":
+            return plain
+        return ScaledSR(plain, Scaling(scale=config.rewards.bonus_scale), config.protocol.envs)
     sight = _make_sight(config, spec)
     known = {item.name for item in fields(bonus_kind(name).parameters)}
     scale = config.rewards.bonus_scale

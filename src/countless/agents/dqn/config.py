@@ -139,8 +139,8 @@ class RewardConfig(_Group):
         "number per distinct stack, as a table does", ("frames", "vector", "number"),
     )  # fmt: skip
     bonus_scale: str = choice(
-        "none", "divide a bonus other than sr by the SD of its discounted sums so far (standardise: "
-        "after its recent mean is taken out), as around other people's agents",
+        "none", "divide the bonus by the SD of its discounted sums so far (standardise: after its "
+        "recent mean is taken out), as around other people's agents",
         ("none", "std", "standardise"),
     )  # fmt: skip
     bonus_limit: float = real(
@@ -163,6 +163,15 @@ class RewardConfig(_Group):
                 )
             if self.bonus_centre != "off":
                 raise BadInput(f"{told} is a change already: give {named('bonus_centre', 'off')}")
+        if self.bonus_scale != "none":
+            told = named("bonus_scale", self.bonus_scale)
+            if self.bonus_centre != "off":
+                raise BadInput(f"{told} centres the bonus already, or {named('bonus_centre')} does")
+            if self.sr_bonus_when_sampled:
+                raise BadInput(
+                    f"{told} follows the steps in their order: give "
+                    f"{named('bonus_from', 'collected')}"
+                )
         if self.bonus_centre == "limit" and self.bonus_limit == float("inf"):
             raise BadInput(
                 f"{named('bonus_centre', 'limit')} subtracts {named('bonus_limit')}, which is infinite"

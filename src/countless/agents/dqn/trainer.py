@@ -239,7 +239,7 @@ class Trainer:
         values = self.bonus.compute(batch.s_tm1)
         assert values is not None
         # Steps that got no bonus keep none.
-        now = np.where(batch.r_int_t > 0.0, values, 0.0).astype(np.float32)
+        now = np.where(batch.r_int_t != 0.0, values, 0.0).astype(np.float32)
         return replace(batch, r_int_t=now)
 
     def counters(self) -> dict[str, Any]:
