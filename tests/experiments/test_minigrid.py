@@ -40,7 +40,7 @@ def test_the_laptop_plan_is_what_was_asked_for():
         ("DoorKey-6x6", PICTURES),
     ]
     (jobs,) = minigrid.jobs(plan, None)
-    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 3 * (3 + 5)) + 3 * 6
+    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 3 * (3 + 6)) + 3 * 6
     hosts = {job.config.bonus for job in jobs if isinstance(job, HostJob)}
     assert hosts == {"none", "counts", "sr-norm", "rnd", "cts"}
     assert {job.agent for job in jobs} == {

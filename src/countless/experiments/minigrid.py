@@ -157,7 +157,8 @@ ROWS = (
     Row("DQN_e^MMC with sr-norm", "dqn-mmc", "sr-norm", parameters=OWN_DQN | FADING | SCALED),
     Row("DQN_e^MMC with rnd", "dqn-rnd", "rnd", parameters=OWN_DQN | FADING | SCALED),
     Row("DQN_e^MMC with cts", "dqn-cts", "cts", (PICTURES,), OWN_DQN | FADING | SCALED),
-    Row("DQN_e^MMC+SR", "dqn-mmc-sr", parameters=OWN_DQN),
+    Row("DQN_e^MMC+SR", "dqn-mmc-sr", parameters=OWN_DQN | SCALED),
+    Row("DQN_e^MMC+SR, raw", "dqn-mmc-sr", parameters=OWN_DQN),
 )  # fmt: skip
 
 
@@ -433,8 +434,8 @@ def _words(extent: Extent) -> tuple[str, ...]:
         "agents see the 7 x 7 cells before them: as symbols the codes of the cells, as pictures 56 x "
         "56 pixels in colour, which our DQN turns grey. The bonuses are standardised "
         f"(`scale=standardise`) with β = {PPOConfig().beta:g}, the same "
-        "in all tasks; only DQN_e^MMC+SR has the bonus of its network as it is. PPO's loss has no term "
-        "for the entropy, which is Stable-Baselines3's default; with entropy it has one of weight "
+        "in all tasks; raw is that of the paper's agent as it is defined. PPO's loss has no term for "
+        "the entropy, which is Stable-Baselines3's default; with entropy it has one of weight "
         f"{ENTROPY:g}, another way to explore.",
         "Success: the share of a run's last 100 episodes that reach the goal, mean over the seeds. "
         "Thousand steps: until 90 of 100 episodes in a row were successes, median of the seeds that "

@@ -32,9 +32,6 @@ SILENT = {
     for name in ("encoder_bias", "sr_bias", "first_weights", "gamma_sr", "sr_terminal")
 }
 
-# A bonus that wears out is the same everywhere: so scaled, what is left of its differences counts.
-SCALED = {"bonus_scale": "standardise", "beta": 0.3}
-
 
 @dataclass(frozen=True)
 class Row:
@@ -51,7 +48,6 @@ ROWS = (
     Row("DQN_e^MMC+SR ℓ2", "dqn-mmc-sr", {"norm": 2.0}),
     Row("ℓ2, silent network", "dqn-mmc-sr", {"norm": 2.0} | SILENT),
     Row("SR on fixed features", "dqn-mmc", {"bonus": "sr-norm"}),
-    Row("SR on fixed features, standardised", "dqn-mmc", {"bonus": "sr-norm"} | SCALED),
     Row("DQN_e^MMC with CTS", "dqn-cts"),
     Row("DQN_e^MMC with RND", "dqn-rnd"),
 )
@@ -194,8 +190,7 @@ def _words(frames: int) -> tuple[str, ...]:
         f"{CELL} x {CELL} pixels of a room. The agents do not see this.",
         "The silent network has no biases below ψ and small first weights, a discount of 0.9 for ψ "
         "and a ψ that goes on after an episode's end: what solves DeepSea (docs/deep.md). "
-        "The SR on fixed features is the bonus sr-norm; standardised, it is scaled as the adapters do "
-        "it around other people's agents (`--bonus-scale standardise --beta 0.3`).",
+        "The SR on fixed features is the bonus sr-norm.",
     )
 
 
