@@ -51,7 +51,7 @@ class ObservingBonus(ABC):
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
         for flags in (dones, starts):
-            if flags is not None:
+            if flags is not None and len(flags) != count_rows(observations):
                 check_flags("observe", flags, count_rows(observations))
         if starts is None:
             self._resets.look(observations, next_observations, dones, mask)

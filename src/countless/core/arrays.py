@@ -37,7 +37,7 @@ def like(values: Any, given: Any) -> Any:
     >>> like([1, 2], np.zeros(2, dtype=np.uint8)).dtype
     dtype('float64')
     """
-    tensor = next(_tensors(given), None)
+    tensor = None if isinstance(given, np.ndarray) else next(_tensors(given), None)
     if tensor is not None:
         torch = sys.modules["torch"]
         return torch.as_tensor(values, dtype=torch.float32, device=tensor.device)
