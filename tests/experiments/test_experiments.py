@@ -21,6 +21,7 @@ from countless.experiments import (
     more_mdps,
     norm_exponents,
     regret,
+    regret_plan,
     table2,
     table6,
     theorem1,
@@ -57,8 +58,9 @@ def results(tmp_path_factory):
         patch.setattr(
             more_mdps, "environments", lambda: ("chain-20", "FrozenLake8x8-v1", "deepsea-13")
         )
-        patch.setattr(regret, "STEPS", 300)
-        patch.setattr(regret, "FAMILIES", {"riverswim": (6, 7, 8), "deepsea": (2, 3, 15)})
+        for module in (regret_plan, regret):
+            patch.setattr(module, "STEPS", 300)
+            patch.setattr(module, "FAMILIES", {"riverswim": (6, 7, 8), "deepsea": (2, 3, 15)})
         patch.setattr(regret, "DRAWN", {"riverswim": (6, 8), "deepsea": (2, 15)})
         patch.setattr(leaderboard, "HALVES", (("riverswim", "deepsea-3"), ("chain-4", "sixarms")))
         patch.setattr(leaderboard, "MOST_SETTINGS", 4)
@@ -184,7 +186,8 @@ def test_regret_has_every_agent_and_marks_what_was_not_run(results):
     assert "sarsa-sr, preset" in labels
     assert "rmax, preset" not in labels  # which is its default
     assert "sarsa-sr, no bonus" in labels
-    (plain,) = regret.row_job(regret.Row("sarsa-sr", regret.NO_BONUS), "deepsea", 3, PLAN).settings
+    no_bonus = regret_plan.Row("sarsa-sr", regret_plan.NO_BONUS)
+    (plain,) = regret_plan.row_job(no_bonus, "deepsea", 3, PLAN).settings
     assert plain.beta == 0.0
     assert plain.initial_value == 1.0
     at = runs.columns.index("DeepSea 15")
@@ -197,10 +200,10 @@ def test_regret_has_every_agent_and_marks_what_was_not_run(results):
 def test_regret_is_what_the_best_average_would_have_brought(results):
     lost, *_ = section(results, "regret").tables
     records = Records(Store(results))
-    row = regret.Row("sarsa-sr", regret.PRESET)
-    job = regret.row_job(row, "riverswim", 7, PLAN)
+    row = regret_plan.Row("sarsa-sr", regret_plan.PRESET)
+    job = regret_plan.row_job(row, "riverswim", 7, PLAN)
     assert job.settings[0].beta == 100.0
-    assert job.settings[0].gamma == regret.GAMMA
+    assert job.settings[0].gamma == regret_plan.GAMMA
     best = 300 * optimal_gain(job.mdp)
     expected = 100 * (1 - records.returns(job)[0].mean() / best)
     shown = next(cells for cells in lost.rows if cells[0] == row.label)

@@ -4,9 +4,18 @@ import numpy as np
 import pyarrow
 import pytest
 
-from countless.experiments import minigrid
+from countless.envs.minigrid import PICTURES, SYMBOLS
+from countless.experiments import minigrid, minigrid_plan
 from countless.experiments.experiment import Plan, Records, run
-from countless.experiments.minigrid import ALONE, PICTURES, ROWS, SYMBOLS, Extent, cell_job, cells
+from countless.experiments.minigrid_plan import (
+    ALONE,
+    ROWS,
+    Extent,
+    cell_job,
+    cells,
+    env_of,
+    task_of,
+)
 from countless.runs.engine import LocalEngine
 from countless.runs.hosts import HostJob
 from countless.runs.job import Outcome, job_id
@@ -33,26 +42,30 @@ def plan_of(scale="laptop", seeds=(0, 1, 2, 3, 4)):
 def test_the_laptop_plan_is_what_was_asked_for():
     """Symbols in three tasks with ten seeds of PPO and three of DQN, pictures in one with three."""
     plan = plan_of(seeds=tuple(range(10)))
-    assert [(minigrid.task_of(env), view) for env, view in cells(plan)] == [
+    assert [(task_of(env), view) for env, view in cells(plan)] == [
         ("SimpleCrossingS9N1", SYMBOLS),
         ("KeyCorridorS3R1", SYMBOLS),
         ("DoorKey-6x6", SYMBOLS),
         ("DoorKey-6x6", PICTURES),
     ]
-    (jobs,) = minigrid.jobs(plan, None)
-    assert len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 3 * (3 + 6)) + 3 * 6
+    (jobs,) = minigrid_plan.jobs(plan, None)
+    assert (
+        len({job_id(job) for job in jobs}) == len(jobs) == 3 * (10 * 5 + 3 * (3 + 6)) + 3 * (6 + 6)
+    )
     hosts = {job.config.bonus for job in jobs if isinstance(job, HostJob)}
     assert hosts == {"none", "counts", "sr-norm", "rnd", "cts"}
     assert {job.agent for job in jobs} == {
-        "ppo", "sb3-dqn", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd"
+        "ppo", "sb3-dqn", "dqn-mmc", "dqn-counts", "dqn-mmc-sr", "dqn-rnd", "dqn-cts"
     }  # fmt: skip
 
 
 def test_the_paper_plan_has_every_task_both_ways_with_every_kind_of_agent():
     plan = plan_of("paper", (0,))
-    both = {(minigrid.task_of(env), view) for env, view in cells(plan)}
-    assert both == {(task, view) for task in minigrid.PUBLISHED for view in (SYMBOLS, PICTURES)}
-    (jobs,) = minigrid.jobs(plan, None)
+    both = {(task_of(env), view) for env, view in cells(plan)}
+    assert both == {
+        (task, view) for task in minigrid_plan.PUBLISHED for view in (SYMBOLS, PICTURES)
+    }
+    (jobs,) = minigrid_plan.jobs(plan, None)
     own = [job for job in jobs if not isinstance(job, HostJob)]
     seen = {
         view: {job.config.bonus for job in own if job.config.view == view}
@@ -84,10 +97,11 @@ def test_success_is_of_the_last_hundred_episodes():
 
 @pytest.fixture
 def tiny(monkeypatch):
-    monkeypatch.setitem(minigrid.EXTENTS, "smoke", TINY)
+    monkeypatch.setitem(minigrid_plan.EXTENTS, "smoke", TINY)
     labels = (ALONE["PPO"], "PPO with counts", ALONE["SB3's DQN"], "DQN_e^MMC")
     few = tuple(row for row in ROWS if row.label in labels)
-    monkeypatch.setattr(minigrid, "ROWS", few)
+    for module in (minigrid_plan, minigrid):
+        monkeypatch.setattr(module, "ROWS", few)
 
 
 def test_it_runs_and_is_shown(tiny, tmp_path):
@@ -123,6 +137,6 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
 
 def test_a_job_is_shared_by_studies_that_ask_for_it():
     row = next(row for row in ROWS if row.label == "PPO with sr-norm")
-    env = minigrid.env_of("DoorKey-6x6")
+    env = env_of("DoorKey-6x6")
     one, other = (cell_job(row, env, SYMBOLS, 3, plan_of(seeds=seeds)) for seeds in ((3,), (3, 4)))
     assert job_id(one) == job_id(other)

@@ -13,7 +13,7 @@ from countless.analysis.charts import GREY, Chart, Panels, Series, banded
 from countless.analysis.curves import line_styles
 from countless.analysis.tables import Cell, Table
 from countless.experiments.experiment import Experiment, Figure, Plan, Records, Section, unfinished
-from countless.experiments.minigrid import env_of, task_of
+from countless.experiments.minigrid_plan import env_of, task_of
 from countless.runs.groups import LAST
 from countless.runs.host_agents import PPOConfig
 from countless.runs.hosts import HostJob

@@ -12,7 +12,7 @@ from countless.analysis.statistics import relative_change
 from countless.analysis.tables import Cell, Table, counted
 from countless.experiments.beta import DENSE, EASY
 from countless.experiments.experiment import Experiment, Plan, Records, Returns, Section, unfinished
-from countless.experiments.minigrid import task_of
+from countless.experiments.minigrid_plan import task_of
 from countless.runs.groups import LAST, performance
 from countless.runs.host_agents import HOSTS, PPOConfig
 from countless.runs.hosts import HostJob

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,16 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from countless.agents.catalogue import (
-    AGENTS,
-    TABULAR,
-    agent_entry,
-    make_agent,
-    published_preset,
-    resolve,
-)
-from countless.agents.tabular.agent import TabularAgent
-from countless.agents.tabular.simulate import plans
 from countless.analysis.charts import Panels
 from countless.analysis.curves import band
 from countless.analysis.growth import growth, last_decade_exponent, median_cost, settled_after
@@ -44,103 +34,27 @@ from countless.experiments.experiment import (
     Returns,
     Section,
 )
-from countless.runs.job import Job
-from countless.runs.tabular import TabularJob
-from countless.runs.tabular_tables import OCTAVES
+from countless.experiments.regret_plan import (
+    DEFAULT,
+    FAMILIES,
+    GAMMA,
+    LARGE_STATES,
+    NO_BONUS,
+    PAPERS,
+    RIVER,
+    STEPS,
+    Row,
+    jobs,
+    row_job,
+    rows,
+)
 
-STEPS = 1_000_000
-GAMMA = 0.99  # of every agent: at 0.95 the best plan in a river of 50 states is to stay on the left
 USUAL_GAMMA = 0.95
-RIVER = "riverswim"  # whose presets are tried in longer ones
-FAMILIES: Mapping[str, tuple[int, ...]] = {
-    "riverswim": (6, 12, 25, 50),
-    "deepsea": (5, 8, 10, 14, 20),
-}
 LABELS = {"riverswim": "RiverSwim", "deepsea": "DeepSea"}
 DRAWN = {"riverswim": (6, 50), "deepsea": (8, 20)}  # whose regret is drawn against steps
-
-# Runs are plan.runs over these: 20, 5 and 2 with the default plan.
-FEWER, PLANNING, LARGE = 500, 2000, 5000
-LARGE_STATES = 110
-# Where a run of a million steps takes minutes: the states above which an agent is not run.
-MOST_STATES = {"essr": 200, "psrl": 200}
 NOT_RUN = "not run"
-DEFAULT, PRESET, NO_BONUS = "default", "preset", "no bonus"
-PAPERS = "sarsa-sr"
 WELL_FITTED = 0.5  # the most that a law may leave of log(steps) to be called one
 ROUNDING = 1e-6  # of what could be had
-
-
-@dataclass(frozen=True)
-class Row:
-    """An agent with its default parameters, with its preset of RiverSwim, or without its bonus."""
-
-    agent: str
-    kind: str = DEFAULT
-
-    @property
-    def label(self) -> str:
-        return self.agent if self.kind == DEFAULT else f"{self.agent}, {self.kind}"
-
-    @property
-    def preset(self) -> bool:
-        return self.kind == PRESET
-
-    def make(self) -> TabularAgent:
-        known = agent_entry(self.agent).parameters
-        given: dict[str, Any] = {"gamma": GAMMA} if "gamma" in known else {}
-        if self.preset and "planner" in known:
-            given["planner"] = "exact"  # the released one is made for a handful of states
-        if self.kind == NO_BONUS:
-            given["beta"] = 0.0
-        return make_agent(self.agent, RIVER if self.preset else "", given)
-
-
-def rows(family: str) -> list[Row]:
-    """Every tabular agent; in RiverSwim with its preset too, where that is another setting.
-
-    The paper's agent is there without its bonus too: what is left are its optimistic values.
-    """
-    river = make_mdp(RIVER)
-    every = []
-    for name, entry in AGENTS.items():
-        if entry.engine != TABULAR:
-            continue
-        every.append(Row(name))
-        if name == PAPERS:
-            every.append(Row(name, NO_BONUS))
-        preset = Row(name, PRESET)
-        if (
-            family == RIVER
-            and published_preset(name, RIVER) is not None
-            and preset.make() != resolve(Row(name).make(), river)
-        ):
-            every.append(preset)
-    return every
-
-
-def row_job(row: Row, family: str, size: int, plan: Plan) -> TabularJob | None:
-    """An agent at one size; None where it would take too long."""
-    mdp = make_mdp(f"{family}-{size}")
-    if mdp.n_states > MOST_STATES.get(row.agent, mdp.n_states):
-        return None
-    agent = row.make()
-    share = FEWER
-    if plans(agent, mdp):
-        share = LARGE if mdp.n_states > LARGE_STATES else PLANNING
-    runs = max(2, plan.runs // share)
-    return TabularJob((agent,), mdp, runs, STEPS, plan.seed, marks=OCTAVES)
-
-
-def jobs(plan: Plan, records: Records) -> Iterator[Sequence[Job]]:
-    """Every agent at every size."""
-    yield [
-        job
-        for family, sizes in FAMILIES.items()
-        for row in rows(family)
-        for size in sizes
-        if (job := row_job(row, family, size, plan)) is not None
-    ]
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class RewardConfig(_Group):
         if self.bonus_scale != "none":
             told = named("bonus_scale", self.bonus_scale)
             if self.bonus_centre != "off":
-                raise BadInput(f"{told} centres the bonus already, or {named('bonus_centre')} does")
+                raise BadInput(f"give {named('bonus_scale')} or {named('bonus_centre')}, not both")
             if self.sr_bonus_when_sampled:
                 raise BadInput(
                     f"{told} follows the steps in their order: give "
