@@ -252,6 +252,17 @@ def test_observations_are_not_overwritten_by_the_environment():
         assert (info["intrinsic_reward"] == 1.0).all()  # each observation is a new one
 
 
+def test_environments_that_do_not_say_when_they_reset():
+    envs = vector(2, AutoresetMode.NEXT_STEP)
+    envs.metadata = {}
+    with pytest.warns(UserWarning, match="do not say when they reset"):
+        env = BonusVectorEnv(envs, "counts", scale="none")
+    env.reset(seed=0)
+    for _ in range(10):
+        env.step(np.zeros(2, int))
+    assert env.bonus.counts(np.arange(5)).tolist() == [4, 4, 4, 4, 0]
+
+
 def test_bad_input():
     env = vector(1, AutoresetMode.NEXT_STEP)
     with pytest.raises(BadInput, match="of must be departed or reached, not 'both'"):

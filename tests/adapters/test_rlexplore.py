@@ -1,5 +1,7 @@
 """RLeXplore's constructor, its keys and shapes, and its loops with only the import changed."""
 
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
@@ -38,9 +40,17 @@ def counting(**more):
 
 
 def test_one_of_rlexplores_loops_with_only_the_import_changed():
-    """The call sequence of its example with CleanRL's PPO, without the agent."""
-    steps, device = 8, torch.device("cpu")
-    vector = gymnasium.make_vec("CartPole-v1", num_envs=4, vectorization_mode="sync")
+    """The call sequence of its example with CleanRL's PPO, without the agent.
+
+    Its flags say how the step before ended, so its environments have to reset at once.
+    """
+    steps, device = 40, torch.device("cpu")
+    vector = gymnasium.make_vec(
+        "CartPole-v1",
+        num_envs=4,
+        vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+    )
     irs = Reward(envs=vector, device=device)
     obs = torch.zeros((steps, 4, *vector.single_observation_space.shape)).to(irs.device)
     actions, rewards, dones = (torch.zeros((steps, 4)) for _ in range(3))
@@ -71,6 +81,8 @@ def test_one_of_rlexplores_loops_with_only_the_import_changed():
         assert intrinsic.shape == rewards.shape
         assert intrinsic.dtype == torch.float32
         assert torch.isfinite(intrinsic).all()
+        assert dones.any()
+        assert (intrinsic > 0.0).all()  # every row is a step
         rewards += intrinsic
     assert irs.batch_size > 0
     assert [step for step, _ in irs.metrics["intrinsic_rewards"]] == [1, 2, 3]
@@ -93,14 +105,19 @@ def test_compute_pays_step_by_step():
 def test_samples_are_learned_once():
     given, states = samples(), np.arange(5)
     visits = np.bincount(given["observations"].ravel(), minlength=5)
-    for sync in (True, False):  # learned in `compute`, or in the `update` that follows it
+    copied = {key: values.clone() for key, values in given.items()}
+    # Learned in `compute`, or in the `update` that follows it, of the same arrays or of copies.
+    for sync, then in itertools.product((True, False), (given, copied)):
         reward = counting()
         for times in (1, 2):  # the same buffers, filled anew
             reward.compute(given, sync=sync)
-            reward.update(given)
+            reward.update(then)
             np.testing.assert_array_equal(reward.bonus.counts(states), times * visits)
     reward.update(given)
     np.testing.assert_array_equal(reward.bonus.counts(states), 3 * visits)
+    reward.compute(given)
+    reward.update(given | {"observations": given["observations"].flip(0)})  # others
+    np.testing.assert_array_equal(reward.bonus.counts(states), 5 * visits)
 
 
 def test_weights_decay():

@@ -104,6 +104,22 @@ def test_under_vec_normalize_the_bonus_sees_what_the_environment_shows():
     assert visits[6] == 0
 
 
+def test_saved_and_loaded_beside_vec_normalize(tmp_path):
+    """Its statistics are saved as always; the bonus goes on with its own."""
+    first = VecNormalize(BonusVecEnv(corridors(2), "counts"))
+    model = PPO("MlpPolicy", first, **SMALL_PPO).learn(640)
+    path = save(model, tmp_path / "agent")
+    first.save(str(tmp_path / "normaliser.pkl"))
+    second = VecNormalize.load(
+        str(tmp_path / "normaliser.pkl"), BonusVecEnv(corridors(2), "counts")
+    )
+    load_bonus(path, second)
+    for env in (first, second):
+        env.training = False
+    np.testing.assert_array_equal(walk(first), walk(second))
+    assert PPO.load(path, env=second).learn(64).num_timesteps == 64
+
+
 def test_agents_are_evaluated_by_the_task_alone(tmp_path):
     """`EvalCallback` wants the same wrappers: a bonus of beta 0 adds nothing there."""
     learning = VecNormalize(BonusVecEnv(corridors(2), "counts"))

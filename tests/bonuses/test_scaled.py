@@ -252,3 +252,25 @@ def test_bad_input():
     bonus = make_bonus("counts", 6, scale="std")
     with pytest.raises(BadInput, match="saved without scaling"):
         bonus.load_state_dict(make_bonus("counts", 6).state_dict())
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scaled.sums": "?"}, "'scaled.sums' is not a row of numbers"),
+        ({"scaled.sums": np.zeros((2, 2))}, "'scaled.sums' is not a row of numbers"),
+        ({"scaled.mean": np.nan}, "'scaled.mean' is not a number"),
+        ({"scaled.kind": 2}, "saved with scale='standardise', and this bonus has scale='std'"),
+        ({"scaled.kind": 7}, "saved with scale='7'"),
+    ],
+)
+def test_a_refused_state_changes_nothing(changed, message):
+    saved = make_bonus("counts", 6, scale="std")
+    for _ in range(9):
+        saved.observe([0, 1])
+    bonus = make_bonus("counts", 6, scale="std")
+    bonus.observe([0, 1])
+    with pytest.raises(BadInput, match=message):
+        bonus.load_state_dict(saved.state_dict() | changed)
+    assert bonus.bonus.counts(np.arange(2)).tolist() == [1, 1]
+    assert bonus.state_dict()["scaled.rows"] == 2

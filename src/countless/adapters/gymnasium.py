@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
 from countless.core.errors import BadInput
+
+UNDECLARED = (
+    "these environments do not say when they reset themselves: they are taken to do so in the step after "
+    "the end of an episode. Set metadata['autoreset_mode'] to AutoresetMode.NEXT_STEP or SAME_STEP"
+)
 
 
 class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
@@ -51,6 +57,8 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
             bonus, env.single_observation_space, of=of, preprocess=preprocess, **parameters
         )
         self._mode = env.metadata.get("autoreset_mode")
+        if self._mode is None:
+            warnings.warn(UNDECLARED, stacklevel=2)
         if self._mode == AutoresetMode.DISABLED:
             raise BadInput(
                 "BonusVectorEnv needs environments that reset themselves: make them with "

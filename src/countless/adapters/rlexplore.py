@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -23,13 +24,14 @@ KEYS = ("observations", "actions", "rewards", "terminateds", "truncateds", "next
 class Reward:
     """Takes what RLeXplore's reward modules take, and gives (n_steps, n_envs) tensors.
 
-    Samples are learned once: an `update` does nothing if it is given the very object
-    `samples["observations"]` that the `compute` before it has learned from. A copy is new to it.
+    Samples are learned once: an `update` does nothing if it is given what the `compute` before it has
+    learned from, whether in the same arrays or in copies.
 
     Where the environments reset in the step after the end of an episode (`AutoresetMode.NEXT_STEP`,
     Gymnasium's default), that step is no transition: it is not learned and is paid 0, also where the
     end was in the last samples that were learned. So `terminateds[t]` and `truncateds[t]` must say
-    how step t ended.
+    how step t ended. RLeXplore's example with CleanRL's PPO passes how step t - 1 ended, and was made
+    for environments that reset at once: run it with `AutoresetMode.SAME_STEP`.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class Reward:
         )
         self._scale = RunningStatistics((), torch.device("cpu"))
         self._sums = np.zeros(self.n_envs)
-        self._learned_from: Any = None
+        self._learned_from: bytes | None = None  # what `compute` has learned and `update` has not seen
         metadata = getattr(envs, "metadata", None) or {}
         self._resets_later = metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.n_envs, dtype=bool)  # in the first step of the next samples
@@ -130,7 +132,7 @@ class Reward:
         same samples then has nothing left to do. With `sync=False` it only looks.
         """
         raw, active = self._walk(samples, learn=sync)
-        self._learned_from = samples["observations"] if sync else None
+        self._learned_from = _fingerprint(samples) if sync else None
         self.global_step += 1
         rewards = self._normalised(raw, active) * self.weight
         if rewards.size:
@@ -140,7 +142,7 @@ class Reward:
     def update(self, samples: Mapping[str, Any]) -> None:
         """Learn from samples, unless `compute` has just done so."""
         self._check(samples)
-        if self._learned_from is not samples["observations"]:
+        if self._learned_from is None or self._learned_from != _fingerprint(samples):
             self._walk(samples, learn=True)
         self._learned_from = None
 
@@ -216,3 +218,11 @@ class Reward:
             low, high = steps.min(), steps.max()
             return np.where(active, (rewards - low) / (high - low + 1e-8), 0.0)
         return rewards
+
+
+def _fingerprint(samples: Mapping[str, Any]) -> bytes:
+    """Of what a bonus learns from."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for key in ("observations", "next_observations", "terminateds", "truncateds"):
+        hasher.update(np.ascontiguousarray(to_numpy(samples[key])).data)
+    return hasher.digest()

@@ -130,7 +130,9 @@ def plot_curves(
             known = np.isfinite(mean)
             x, unit = curve.x[known], curve.unit
             ax.plot(x, mean[known], dash, color=colour, linewidth=1.4, label=label)
-            ax.fill_between(x, low[known], high[known], color=colour, alpha=0.2, linewidth=0)
+            # The range of a few runs is wide: paler, so that several do not hide the lines.
+            alpha = 0.2 if len(curve.y) >= FEWEST_RUNS else 0.08
+            ax.fill_between(x, low[known], high[known], color=colour, alpha=alpha, linewidth=0)
         ax.set_xlabel(unit)
         ax.set_ylabel("reward so far" if unit == "steps" else "return of an episode")
         for axis in (ax.xaxis, ax.yaxis):

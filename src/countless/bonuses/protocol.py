@@ -52,7 +52,8 @@ class Bonus(Protocol):
     """An exploration bonus for B parallel environments.
 
     What comes out is of the kind that goes in: a NumPy array gives float64, a torch tensor gives
-    float32 on its own device. Every bonus is finite and at least 0, and already scaled by its `beta`.
+    float32 on its own device. Every bonus is finite and already scaled by its `beta`, and at least 0
+    unless it is standardised.
 
     A bonus whose first observations only feed its own statistics may say so with a property `warming`
     (`is_warming` reads it): what it gave for them says nothing about the size of what follows.

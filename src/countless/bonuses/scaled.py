@@ -23,7 +23,8 @@ from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "the scaled bonus"
 PREFIX = "scaled."
-COUNTED = PREFIX + "counted"
+COUNTED, KIND = PREFIX + "counted", PREFIX + "kind"
+KINDS = ("none", "std", "standardise")
 SETTLE = 500  # first rows in the statistics: they are paid nothing
 SLOWEST = 1e-4  # rate of the mean: after ten thousand rows the oldest begin to fade
 MOST = 5.0  # of a bonus in units of the SD
@@ -37,7 +38,7 @@ class Scaling:
         "none",
         "std: divided by the SD of its discounted sums so far; standardise: its recent mean is taken "
         "out first; none: as it is",
-        ("none", "std", "standardise"),
+        KINDS,
     )
     beta: float = real(1.0, "factor on the scaled bonus", "[0, inf)")
     gamma: float = real(0.99, "discount of the sums", "[0, 1)")
@@ -117,6 +118,7 @@ class Scale:
 
     def state(self) -> State:
         return {
+            KIND: KINDS.index(self.scaling.scale),
             PREFIX + "rows": self.rows,
             COUNTED: self._counted,
             PREFIX + "mean": self._mean,
@@ -125,11 +127,30 @@ class Scale:
             PREFIX + "sum_squares": self._sum_squares,
         }
 
-    def load(self, state: Mapping[str, Any], *, warming: bool = False) -> None:
-        """`warming`: the bonus was still warming up when the state was taken."""
-        missing = [name for name in self.state() if name not in state and name != COUNTED]
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Refuse what is not the state of such a scale. Older states lack `COUNTED` and `KIND`."""
+        expected = self.state()
+        missing = [name for name in expected if name not in state and name not in (COUNTED, KIND)]
         if missing:
             raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
+        for name in expected.keys() & state.keys():
+            value = np.asarray(state[name])
+            dimensions = 1 if name == PREFIX + "sums" else 0
+            numbers = value.dtype.kind in "iuf" and np.isfinite(value).all()
+            if not numbers or value.ndim != dimensions:
+                what = "a row of numbers" if dimensions else "a number"
+                raise BadInput(f"{NAME}: {name!r} is not {what} in this state")
+        kind = int(state.get(KIND, expected[KIND]))
+        if kind != expected[KIND]:
+            saved = KINDS[kind] if kind in range(len(KINDS)) else str(kind)
+            raise BadInput(
+                f"{NAME}: this state was saved with scale={saved!r}, and this bonus has "
+                f"scale={self.scaling.scale!r}"
+            )
+
+    def load(self, state: Mapping[str, Any], *, warming: bool = False) -> None:
+        """`warming`: the bonus was still warming up when the state was taken."""
+        self.check(state)
         self.rows = int(state[PREFIX + "rows"])
         # Older states have no such entry: all rows were counted, those of a warm-up as zeros.
         self._counted = int(state.get(COUNTED, 0 if warming else self.rows))
@@ -219,5 +240,6 @@ class ScaledBonus:
         inner = {k: v for k, v in state.items() if not k.startswith(PREFIX)}
         if len(inner) == len(state):
             raise BadInput(f"{NAME}: this state was saved without scaling")
+        self._scale.check(state)
         self.bonus.load_state_dict(inner)
         self._scale.load(state, warming=is_warming(self.bonus))

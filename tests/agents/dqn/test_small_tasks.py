@@ -280,7 +280,10 @@ def test_killed_and_resumed_is_never_killed(agent, settings, bonus_from, tmp_pat
         ({"first_weights": 0.0}, "first_weights must lie in"),
         ({"bonus_sees": "vector"}, "bonus_sees changes nothing"),
         ({"bonus_scale": "std", "bonus_from": "sampled"}, "give bonus_from='collected'"),
-        ({"bonus_scale": "std", "bonus_centre": "mean"}, "give bonus_scale or bonus_centre, not both"),
+        (
+            {"bonus_scale": "std", "bonus_centre": "mean"},
+            "give bonus_scale or bonus_centre, not both",
+        ),
         ({"bonus": "counts", "bonus_scale": "unit"}, "bonus_scale must be one of"),
         ({"bonus": "counts", "sr_terminal": "continue"}, "sr_terminal changes nothing"),
         ({"bonus": "off", "bonus_from": "sampled"}, "bonus_from changes nothing"),

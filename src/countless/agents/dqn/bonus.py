@@ -233,7 +233,7 @@ class ScaledSR:
 
     def set_state(self, state: State) -> None:
         own = self._scale.state()
-        self._scale.load({name: state[name] for name in own})
+        self._scale.load({name: value for name, value in state.items() if name in own})
         self._inside.set_state({name: v for name, v in state.items() if name not in own})
 
 
