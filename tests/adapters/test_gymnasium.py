@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from countless.adapters.gymnasium import BonusVectorEnv
 from countless.bonuses import make_bonus
@@ -276,6 +277,14 @@ def test_bad_input():
     for wrong in (None, object(), Corridor()):
         with pytest.raises(BadInput, match=f"not {type(wrong).__name__}: gymnasium.make_vec"):
             BonusVectorEnv(wrong, "counts")
+    with pytest.raises(BadInput, match="have a BonusVectorEnv around them already"):
+        BonusVectorEnv(RecordEpisodeStatistics(BonusVectorEnv(env, "counts")), "counts")
+    with pytest.raises(BadInput, match="call reset before the first step"):
+        BonusVectorEnv(env, "counts").step(np.zeros(1, int))
+    with pytest.raises(BadInput, match="no features of your agent"):
+        BonusVectorEnv(env, "sr-norm", form="features")
+    with pytest.raises(BadInput, match="no parameter 'deacy'; did you mean 'decay'"):
+        BonusVectorEnv(env, "counts", deacy=10)
 
 
 def test_preprocessing_of_ones_own():

@@ -6,7 +6,7 @@ import pytest
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan
 
 import countless.envs  # noqa: F401 (registers the ids)
 from countless.adapters.sb3 import BonusCallback, BonusVecEnv, load_bonus, save
@@ -159,7 +159,7 @@ def test_what_cannot_be_saved_or_loaded(tmp_path):
     with pytest.raises(BadInput, match="has no BonusVecEnv around it"):
         load_bonus(tmp_path / "model", plain)
     model.save(tmp_path / "plain")
-    with pytest.raises(BadInput, match=r"plain.zip holds no bonus"):
+    with pytest.raises(BadInput, match=r"plain.zip holds no bonus: was it written by model.save"):
         load_bonus(tmp_path / "plain", deepsea(1))
     with pytest.raises(BadInput, match="holds no bonus"):
         load_bonus(tmp_path / "nothing", deepsea(1))
@@ -189,3 +189,7 @@ def test_what_goes_around_vector_environments():
     for wrong in (None, object(), gymnasium.make("CartPole-v1")):
         with pytest.raises(BadInput, match=f"not {type(wrong).__name__}: make_vec_env"):
             BonusVecEnv(wrong, "counts")
+    with pytest.raises(BadInput, match="have a BonusVecEnv around them already"):
+        BonusVecEnv(VecCheckNan(deepsea(1)), "counts")
+    with pytest.raises(BadInput, match="call reset before the first step"):
+        deepsea(1).step(np.zeros(1, np.int64))

@@ -104,6 +104,11 @@ def test_under_vec_normalize_the_bonus_sees_what_the_environment_shows():
     assert visits[6] == 0
 
 
+def test_normalised_observations_are_no_place_for_a_bonus():
+    with pytest.warns(UserWarning, match="put VecNormalize around BonusVecEnv"):
+        BonusVecEnv(VecNormalize(corridors(2)), "counts")
+
+
 def test_saved_and_loaded_beside_vec_normalize(tmp_path):
     """Its statistics are saved as always; the bonus goes on with its own."""
     first = VecNormalize(BonusVecEnv(corridors(2), "counts"))

@@ -64,6 +64,13 @@ def test_lines_end_at_the_mean_of_the_runs():
     assert ax.get_legend() is None
 
 
+def test_a_line_of_one_point_is_seen():
+    for points, mark in ((1, "o"), (2, "None")):
+        y = np.ones((3, points))
+        ax = plot_curves({"a": ("sarsa", Points(np.arange(float(points)), y))})
+        assert ax.lines[0].get_marker() == mark
+
+
 def test_the_band_of_a_drawing_is_that_of_a_page():
     y = np.array([[0.0, 0.0], [1.0, 0.5], [1.0, 1.0]])  # three runs: their range, not an interval
     ax = plot_curves({"a": ("sarsa", Points(np.array([10.0, 20.0]), y))})

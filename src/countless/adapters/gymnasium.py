@@ -13,8 +13,9 @@ from countless.bonuses.protocol import Bonus
 from countless.core.errors import BadInput
 
 UNDECLARED = (
-    "these environments do not say when they reset themselves: they are taken to do so in the step after "
-    "the end of an episode. Set metadata['autoreset_mode'] to AutoresetMode.NEXT_STEP or SAME_STEP"
+    "these environments do not say when they reset themselves: they are taken to do so in the step "
+    "after the end of an episode. Set metadata['autoreset_mode'] to AutoresetMode.NEXT_STEP or "
+    "SAME_STEP"
 )
 
 
@@ -52,6 +53,11 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
                 f"{type(env).__name__}: gymnasium.make_vec(id, num_envs=8), or SyncVectorEnv([make]) "
                 "for one"
             )
+        inside: Any = env
+        while isinstance(inside, VectorWrapper):
+            if isinstance(inside, BonusVectorEnv):
+                raise BadInput("these environments have a BonusVectorEnv around them already")
+            inside = inside.env
         super().__init__(env)
         self._steps = StepBonus(
             bonus, env.single_observation_space, of=of, preprocess=preprocess, **parameters
@@ -83,6 +89,8 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         return observations, info
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        if self._last is None:
+            raise BadInput("call reset before the first step")
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         same_step = self._mode == AutoresetMode.SAME_STEP
         active = np.ones_like(self._ended) if same_step else ~self._ended

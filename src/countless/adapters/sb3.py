@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,21 @@ from countless.core.errors import BadInput, install_hint
 try:
     from stable_baselines3.common.base_class import BaseAlgorithm
     from stable_baselines3.common.callbacks import BaseCallback
-    from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, unwrap_vec_wrapper
+    from stable_baselines3.common.vec_env import (
+        VecEnv,
+        VecEnvWrapper,
+        VecNormalize,
+        unwrap_vec_wrapper,
+    )
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 except ImportError:
     raise BadInput(f"this needs Stable-Baselines3: {install_hint('sb3')}") from None
 
 ENTRY = "bonus.npz"
+NORMALISED = (
+    "the bonus sees observations whose normalisation changes as VecNormalize learns, so what it has "
+    "seen looks new again: put VecNormalize around BonusVecEnv, VecNormalize(BonusVecEnv(env, ...))"
+)
 
 
 class BonusVecEnv(VecEnvWrapper):
@@ -49,6 +59,10 @@ class BonusVecEnv(VecEnvWrapper):
                 "BonusVecEnv goes around vector environments of Stable-Baselines3, not "
                 f"{type(venv).__name__}: make_vec_env(id, n_envs=8), or DummyVecEnv([make]) for one"
             )
+        if unwrap_vec_wrapper(venv, BonusVecEnv) is not None:
+            raise BadInput("these environments have a BonusVecEnv around them already")
+        if unwrap_vec_wrapper(venv, VecNormalize) is not None:
+            warnings.warn(NORMALISED, stacklevel=2)
         super().__init__(venv)
         self._steps = StepBonus(
             bonus, venv.observation_space, of=of, preprocess=preprocess, **parameters
@@ -68,6 +82,8 @@ class BonusVecEnv(VecEnvWrapper):
         return observations
 
     def step_wait(self) -> VecEnvStepReturn:
+        if self._last is None:
+            raise BadInput("call reset before the first step")
         observations, rewards, dones, infos = self.venv.step_wait()
         reached = _with_terminal(observations, dones, infos)
         truncated = np.array([info.get("TimeLimit.truncated", False) for info in infos])
@@ -114,11 +130,15 @@ def save(model: BaseAlgorithm, path: str | Path) -> Path:
 
 
 def load_bonus(path: str | Path, env: VecEnv) -> None:
-    """Restore the bonus of `env` from what `save` wrote; load the model itself with SB3."""
+    """Restore the bonus of `env` from what `save` wrote; load the model itself with SB3.
+
+    The environment's bonus must have been made with the same parameters as the one that was saved.
+    """
     target = Path(path)
     target = target if target.suffix else target.with_suffix(".zip")
     bonus = _wrapper_of(env).bonus
-    bonus.load_state_dict(from_bytes(read_entry(target, ENTRY), str(target)))
+    written = "was it written by model.save and not by countless.adapters.sb3.save?"
+    bonus.load_state_dict(from_bytes(read_entry(target, ENTRY, written), str(target)))
 
 
 def _wrapper_of(env: Any) -> BonusVecEnv:

@@ -47,6 +47,11 @@ class StepBonus:
                     "preprocess goes with a bonus that was made for what it returns: "
                     "make_bonus(name, ...)"
                 )
+            if parameters.get("form") == "features":
+                raise BadInput(
+                    "the adapters have no features of your agent to give a bonus with form='features'; "
+                    "call its `observe(observations, features)` in a loop of your own"
+                )
             bonus = make_bonus(bonus, space, **{"scale": SCALE} | parameters)
         elif not callable(getattr(bonus, "observe", None)):
             raise BadInput(
@@ -54,7 +59,10 @@ class StepBonus:
                 f"docs/bonuses.md, not {bonus!r}"
             )
         elif parameters:
-            raise BadInput(f"{', '.join(parameters)}: parameters go with the name of a bonus")
+            raise BadInput(
+                f"{', '.join(parameters)}: parameters go with the name of a bonus; around a bonus of "
+                "your own, ScaledBonus(bonus, Scaling(...)) of countless.bonuses.scaled is a scale"
+            )
         self.bonus, self._of, self._preprocess = bonus, of, preprocess
 
     def pay(

@@ -129,7 +129,8 @@ def plot_curves(
             low, high = spread(curve.y)
             known = np.isfinite(mean)
             x, unit = curve.x[known], curve.unit
-            ax.plot(x, mean[known], dash, color=colour, linewidth=1.4, label=label)
+            mark = "o" if len(x) == 1 else None  # a line of one point would not be seen
+            ax.plot(x, mean[known], dash, marker=mark, color=colour, linewidth=1.4, label=label)
             # The range of a few runs is wide: paler, so that several do not hide the lines.
             alpha = 0.2 if len(curve.y) >= FEWEST_RUNS else 0.08
             ax.fill_between(x, low[known], high[known], color=colour, alpha=alpha, linewidth=0)

@@ -9,7 +9,7 @@ a `BonusKind`:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
@@ -23,6 +23,7 @@ from countless.core.observations import KINDS, ObservationReader, as_reader
 from countless.core.seeding import check_seed
 
 GROUP = "countless.bonuses"
+OPTIONS = ("seed", "device", "layout", "key", "scale", "decay", "episodic")  # of `make_bonus`
 SCALED_BETA = 0.3  # of a bonus in units of its SD, unless told otherwise
 
 
@@ -92,13 +93,15 @@ def bonus_kind(name: str) -> BonusKind:
     return kind
 
 
-def make_parameters(kind: BonusKind, given: Mapping[str, Any], *, images: bool = False) -> Any:
+def make_parameters(
+    kind: BonusKind, given: Mapping[str, Any], *, images: bool = False, others: Iterable[str] = ()
+) -> Any:
     """The parameters of a bonus with `given` in place of its defaults, those for images or others;
-    checked."""
+    checked. `others` are not its own, but may have been meant."""
     known = [item.name for item in fields(kind.parameters)]
     for key in given:
         if key not in known:
-            raise unknown_parameter(kind.name, key, known)
+            raise unknown_parameter(kind.name, key, known, others)
     defaults = kind.images if images else {}
     return kind.parameters(**{**defaults, **given})
 
@@ -173,7 +176,7 @@ def make_bonus(
     scaling = Scaling(scale=scale, beta=beta, decay=decay, episodic=episodic)
     if scale != "none" and "beta" in {item.name for item in fields(kind.parameters)}:
         parameters["beta"] = 1.0
-    made = make_parameters(kind, parameters, images=reader.kind == "image")
+    made = make_parameters(kind, parameters, images=reader.kind == "image", others=OPTIONS)
     bonus = kind.make(reader, made, seed=check_seed(seed), device=device, **more)
     return bonus if scaling == Scaling() else ScaledBonus(bonus, scaling)
 

@@ -41,10 +41,12 @@ def from_bytes(content: bytes, origin: str = "the archive") -> State:
         raise BadInput(f"{origin} is not the state of a bonus: {error}") from None
 
 
-def read_entry(path: Path, name: str) -> bytes:
-    """One file of a zip archive."""
+def read_entry(path: Path, name: str, hint: str = "it is not in the file") -> bytes:
+    """One file of a zip archive; `hint` says what may be wrong where there is none."""
     try:
         with zipfile.ZipFile(path) as archive:
+            if name not in archive.namelist():
+                raise ValueError(hint)
             _check_size([archive.getinfo(name)])
             return archive.read(name)
     except Exception as error:

@@ -117,7 +117,7 @@ def _table(diagnosis: Diagnosis) -> Table:
 def _seeds_table(walks: Sequence[Diagnosis]) -> Table:
     rows = [(str(walk.seed), _shown(walk.over_states), _shown(walk.over_walk)) for walk in walks]
     both = ([walk.over_states for walk in walks], [walk.over_walk for walk in walks])
-    rows.append(("mean of those known", _mean(both[0]), _mean(both[1])))
+    rows.append(("mean", _mean(both[0]), _mean(both[1])))
     return Table(
         "Rank correlation of bonus and rarity, seed by seed",
         ("seed", "over the states", "along the walk"),
@@ -131,4 +131,4 @@ def _mean(correlations: Sequence[float]) -> str:
 
 
 def _shown(correlation: float) -> str:
-    return "undefined (all the same)" if math.isnan(correlation) else f"{correlation:.3f}"
+    return "undefined: all bonuses equal" if math.isnan(correlation) else f"{correlation:.3f}"

@@ -92,7 +92,9 @@ def deep_table(result: Result) -> Table:
         rows.append((str(job.about["seed"]), len(scores), mean, sd, steps))
         notes += _feature_notes(job.about["seed"], (job.finished or {}).get("features"))
     if any(row[1] == 0 for row in rows):
-        notes.append("An episode that began in the warm-up is not counted: give more --frames.")
+        notes.append(
+            "No episode began after the warm-up and ended within these frames: give more --frames."
+        )
     title = f"{group.agent} in {group.env}: {group.length}, variant {group.config['variant']}"
     columns = ("seed", "episodes", f"mean of last {LAST}", "SD", "steps/s")
     return Table(title, columns, tuple(rows), note="\n".join(notes), formats={"steps/s": ",.0f"})

@@ -34,7 +34,7 @@ def command(arguments: argparse.Namespace) -> None:
         print_json({"folder": str(folder), "jobs": jobs, "states": dict(counts)})
         return
     if not jobs:
-        print_text(f"{folder} holds no jobs; `countless run AGENT ENV --out {folder}` makes one")
+        print_text(f"{folder} holds no jobs: give the folder that `--out` named (default: results)")
         return
     print_table(job_table(jobs, folder, console().width))
 

@@ -19,6 +19,7 @@ from countless.agents.dqn.network import Spec
 from countless.agents.dqn.replay import FIRST, STEP, Replay
 from countless.envs.frame_env import FrameEnv
 
+PLAYED = 20  # steps of the environment that are timed at once
 EPISODE = 100
 # What one accelerator is taken to do of these small convolutions in float32, and what waits beside.
 ASSUMED_FLOPS, ASSUMED_OVERHEAD = 5e12, 1.5e-3
@@ -64,7 +65,7 @@ def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int 
 
     period = learning.update_period
     parts = {
-        "environment": best_time(lambda: [game.step(0) for _ in range(20)], rounds) / 20,
+        "environment": best_time(lambda: play(game), rounds) / PLAYED,
         "action": (1 - config.exploration.epsilon)
         * best_time(lambda: learner.greedy(batch.s_tm1[:1]), 3 * rounds),
         "replay": best_time(lambda: memory.sample(learning.batch, random), 5 * rounds) / period,
@@ -73,6 +74,14 @@ def measure_cost(game: FrameEnv, config: DQNConfig, device: Device, rounds: int 
         "bonus": best_time(give_bonuses, 3 * rounds) / bonus.batch,
     }
     return Cost(parts, float(counter.get_total_flops()), period)
+
+
+def play(game: FrameEnv) -> None:
+    """Some steps, over the ends of episodes."""
+    for _ in range(PLAYED):
+        step = game.step(0)
+        if step.terminated or step.truncated:
+            game.reset()
 
 
 def random_replay(game: FrameEnv, config: DQNConfig, slots: int = 500) -> Replay:
