@@ -61,7 +61,8 @@ class HostJob:
     @property
     def label(self) -> str:
         bonus = "no bonus" if self.config.bonus == "none" else self.config.bonus
-        return f"{self.agent} with {bonus} in {self.env}, seed {self.seed}"
+        seen = " (pictures)" if self.config.view == "pictures" else ""
+        return f"{self.agent} with {bonus} in {self.env}{seen}, seed {self.seed}"
 
     @property
     def units(self) -> int:
