@@ -144,7 +144,7 @@ def _add_run(commands: _Commands, agent: str | None, parameters: bool) -> None:
         "run",
         "one agent in one environment",
         epilog="Parameters that are not given take published values where there are some for the "
-        f"environment, else defaults, those of deep agents by --scale; `--json` shows what was taken."
+        "environment, else defaults; `--json` shows what was taken."
         f"{_more('run', agent)}\n\n"
         f"{_run_examples(agent)}\n\n"
         "Each run is kept in a folder and goes on from there when it is started again.",
