@@ -99,9 +99,7 @@ class Reward:
         )
         self._scale = RunningStatistics((), torch.device("cpu"))
         self._sums = np.zeros(self.n_envs)
-        self._learned_from: bytes | None = (
-            None  # what `compute` has learned and `update` has not seen
-        )
+        self._learned_from: bytes | None = None  # fingerprint of what the last `compute` learned
         metadata = getattr(envs, "metadata", None) or {}
         self._resets_later = metadata.get("autoreset_mode") == AutoresetMode.NEXT_STEP
         self._resetting = np.zeros(self.n_envs, dtype=bool)  # in the first step of the next samples

@@ -133,7 +133,7 @@ class Scale:
         missing = [name for name in expected if name not in state and name not in (COUNTED, KIND)]
         if missing:
             raise BadInput(f"{NAME}: this state lacks {missing[0]!r}; it was saved without scaling")
-        for name in expected.keys() & state.keys():
+        for name in (name for name in expected if name in state):
             value = np.asarray(state[name])
             dimensions = 1 if name == PREFIX + "sums" else 0
             numbers = value.dtype.kind in "iuf" and np.isfinite(value).all()
