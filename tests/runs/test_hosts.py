@@ -52,6 +52,21 @@ def test_a_curve_begins_when_every_environment_has_ended_an_episode(tmp_path):
     assert np.isnan(half.curve.y).all()
 
 
+def test_a_curve_goes_on_where_no_episode_ended(tmp_path):
+    """Else the mean over several runs would be that of the others there."""
+    (done,) = LocalEngine().run([job()], Store(tmp_path))
+    episodes = done.records.to_pydict()
+    last = max(episodes["frames"][episodes["lane"].index(lane)] for lane in (0, 1))
+    early = done.records.filter(pc.less_equal(done.records["frames"], last))
+    (group,) = groups_of([replace(done, outcome=Outcome(early, None, {}))])
+    after = group.curve.y[0][group.curve.x >= last]
+    assert len(after) > 1
+    assert (after == after[0]).all()
+    # A partial run has no end to go on to.
+    (half,) = groups_of([replace(done, finished=None, outcome=Outcome(early, None, {}))])
+    assert np.isnan(half.curve.y[0][group.curve.x >= last + 320 / 50]).all()
+
+
 def test_the_task_is_what_is_recorded_and_not_the_bonus():
     paid = job(frames=96).execute(None, Execution()).records
     returns = paid["return"].to_numpy()

@@ -135,8 +135,12 @@ def _episode_curve(jobs: Sequence[StoredJob], frames: int) -> Curve:
         lanes, first_ends = np.unique(job.records["lane"].to_numpy(), return_index=True)
         if len(lanes) < job.about["identity"]["config"]["envs"]:
             continue
-        for k in np.unique(bins[bins >= bins[first_ends].max()]):
-            row[k] = scores[bins == k].mean()
+        # A partial run ends where its last episode did.
+        reached = min((job.finished or {}).get("frames", when.max()), frames)
+        for k in range(bins[first_ends].max(), np.searchsorted(edges, reached, side="left")):
+            ended = scores[bins == k]
+            # Without one the run is where it was: a mean over runs must not leave it out.
+            row[k] = ended.mean() if len(ended) else row[k - 1]
     return Curve(edges[1:], y, "frames")
 
 
