@@ -105,7 +105,7 @@ def test_a_bonus_has_a_version_of_its_own():
         sees: deep_job(agent="dqn-mmc", bonus="sr-norm", bonus_sees=sees)
         for sees in ("vector", "number", "frames")
     }
-    assert jobs["vector"].identity()["bonus_bits"] == 3
+    assert jobs["vector"].identity()["bonus_bits"] == 4
     assert "bonus_bits" not in jobs["number"].identity()
     assert jobs["frames"].identity()["bonus_images"]["tables"] == 64
     assert "bonus_images" not in jobs["vector"].identity()

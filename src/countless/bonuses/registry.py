@@ -32,8 +32,10 @@ class BonusKind:
     """A bonus in the registry: its parameters (a frozen dataclass) and how one is made.
 
     `make(observations, parameters, seed=..., device=..., **more)` gets an `ObservationReader`. `bits`
-    is the version of what decides the bonus of vectors and images to the bit; a table's is 1. `images`
-    has the defaults of parameters for images, where they are others than the dataclass has.
+    is the version of what decides the bonus of vectors and images to the bit; a table's is 1. Where
+    images are at another version, it is `image_bits`. `images` has the defaults of parameters for
+    images, where they are others than the dataclass has; those named in `later` came after the rest,
+    and left the bits of images as they were.
     """
 
     name: str
@@ -43,12 +45,19 @@ class BonusKind:
     observations: tuple[str, ...] = KINDS
     needs_torch: bool = False
     bits: int = 1
+    image_bits: int | None = None
     images: Mapping[str, Any] = field(default_factory=dict)
+    later: tuple[str, ...] = ()
 
-    def version(self, *, images: bool) -> dict[str, Any]:
-        """What it adds to the identity of a job: `bits`, where it is not the first, and `images`."""
-        bits = {} if self.bits == 1 else {"bonus_bits": self.bits}
-        return bits | ({"bonus_images": dict(self.images)} if images and self.images else {})
+    def version(self, *, images: bool, vectors: bool) -> dict[str, Any]:
+        """What it adds to the identity of a job that shows it images, vectors, or either of them.
+
+        The version, where it is not the first, and the defaults for images.
+        """
+        bits = self.bits if vectors or self.image_bits is None else self.image_bits
+        version: dict[str, Any] = {} if bits == 1 else {"bonus_bits": bits}
+        defaults = {name: v for name, v in self.images.items() if name not in self.later}
+        return version | ({"bonus_images": defaults} if images and defaults else {})
 
 
 # Modules are imported when their bonus is asked for: torch is slow, and may not be there.

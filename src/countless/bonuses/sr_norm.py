@@ -14,7 +14,7 @@ from countless.core.parameters import choice, real, switch, validate, whole
 
 NAME = "sr-norm"
 # Two pictures of one place are seldom the same: coarser rows, and more of them to average over.
-IMAGES = {"tables": 64, "planes": 12, "floor": 0.01}
+IMAGES = {"tables": 64, "planes": 12, "floor": 0.01, "settle": 0}
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,12 @@ class SRNormParameters:
         "the least rate of the running mean of phi, about which the planes lie: what was seen long ago "
         "slowly becomes new again; 0: never",
         "[0, 1]",
+    )
+    settle: int = whole(
+        2_000,
+        "transitions that are kept at first, and learned again as the means and SDs of the inputs get "
+        "better known; 0, as for images: none",
+        "[0, 100000]",
     )
     target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
     lr: float = real(3e-4, "network: step size of Adam in learning phi", "(0, 1]")
@@ -87,6 +93,8 @@ KIND = BonusKind(
     "the paper's bonus, beta / ||Psi(s)||_p: tabular, on features, or with a network of its own",
     SRNormParameters,
     _make,
-    bits=3,
+    bits=4,
+    image_bits=3,
     images=IMAGES,
+    later=("settle",),
 )

@@ -30,6 +30,7 @@ from countless.envs.atari import PROTOCOL
 from countless.envs.catalog import make_mdp
 from countless.envs.frame_env import FrameEnv
 from countless.envs.make import canonical_name, make_frame_env, means_atari
+from countless.envs.minigrid import PICTURES
 from countless.runs.described import read_about, read_reached
 from countless.runs.dqn_progress import ProgressNotes
 from countless.runs.dqn_resources import (
@@ -117,7 +118,10 @@ class DqnJob:
         rewards = self.config.rewards
         if rewards.bonus in ("off", "sr") or rewards.bonus_sees == "number":
             return {}
-        return bonus_kind(rewards.bonus).version(images=rewards.bonus_sees == "frames")
+        frames = rewards.bonus_sees == "frames"
+        pictures = means_atari(self.env) or self.config.protocol.view == PICTURES
+        kind = bonus_kind(rewards.bonus)
+        return kind.version(images=frames, vectors=not (frames and pictures))
 
     def budget(self) -> dict[str, Any]:
         until = {} if self.until is None else {"until": self.until.describe()}

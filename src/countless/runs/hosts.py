@@ -85,7 +85,8 @@ class HostJob:
         if self.config.bonus == "none":
             return {}
         kind = bonus_kind(self.config.bonus)
-        version = kind.version(images=self.config.view == "pictures")
+        pictures = self.config.view == "pictures"
+        version = kind.version(images=pictures, vectors=not pictures)
         # A warm-up once entered the statistics of a scale: only bonuses that have one changed.
         warms_up = "warm_up" in {item.name for item in fields(kind.parameters)}
         if warms_up and self.config.scale != "none":

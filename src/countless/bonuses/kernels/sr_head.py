@@ -38,6 +38,18 @@ def positive_part(phi, tiny, index, value, count):
 
 
 @njit(nogil=True, cache=True)
+def deviate(phi, centre, rounding, away):
+    """away = phi - centre, and 0 where that is at most `rounding` of the largest entry of centre."""
+    largest = F32(0.0)
+    for j in range(centre.shape[0]):
+        largest = max(largest, abs(centre[j]))
+    for i in range(phi.shape[0]):
+        for j in range(phi.shape[1]):
+            x = phi[i, j] - centre[j]
+            away[i, j] = x if abs(x) > rounding * largest else F32(0.0)
+
+
+@njit(nogil=True, cache=True)
 def hash_sides(sides, bits, index):
     """For each observation and table, the row that the signs of `sides` (B, tables * planes) pick.
 

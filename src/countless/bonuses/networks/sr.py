@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 from countless.bonuses.base import ObservingBonus, Step
 from countless.bonuses.linking import UNSHAPED, Stream
+from countless.bonuses.networks import first_rows
+from countless.bonuses.networks.first_rows import FirstRows
 from countless.bonuses.networks.inputs import make_device
 from countless.bonuses.networks.sr_head import Code, Rows, SuccessorHead
 from countless.bonuses.networks.sr_inputs import FeatureInput, ObservationInput
@@ -24,6 +26,7 @@ from countless.core.errors import BadInput
 from countless.core.observations import ObservationReader
 
 TINY = 1e-8
+ROUNDING = 1e-5
 
 
 class NetworkSRNorm(ObservingBonus):
@@ -32,6 +35,11 @@ class NetworkSRNorm(ObservingBonus):
     The bonus and the targets come from a copy of the network that is brought up to date every
     `target_period` updates. One update is made on the transitions of each step, then the bonus is
     read. Where the norm is below `floor`, the bonus is beta / floor.
+
+    What the code of an observation is depends on means and SDs that are not known at first. The first
+    `settle` transitions are kept and learned again, from the beginning, each time there are twice as
+    many of them: so nothing is forgotten while the codes move. From then on the SDs never shrink, and
+    the mean of phi moves by `recency` alone.
     """
 
     def __init__(
@@ -40,10 +48,11 @@ class NetworkSRNorm(ObservingBonus):
         self.parameters = parameters
         self._device = make_device(device)
         self._stream = Stream(NAME)
+        self._first = FirstRows(NAME, parameters.settle)
         self._input: FeatureInput | ObservationInput = (
             FeatureInput(observations, parameters.features, self._device)
             if parameters.form == "features"
-            else ObservationInput(observations, self._device)
+            else ObservationInput(observations, self._device, settles=parameters.settle > 0)
         )
         with seeded(seed):
             encoder = self._input.encoder(parameters.features)
@@ -57,7 +66,11 @@ class NetworkSRNorm(ObservingBonus):
         # Only a reconstruction changes phi: the SR sends no gradient there.
         self.encoder = encoder.to(self._device).requires_grad_(decoder is not None)
         self.head = SuccessorHead(
-            parameters.features, planes, parameters.tables, sums=parameters.norm == 1.0
+            parameters.features,
+            planes,
+            parameters.tables,
+            sums=parameters.norm == 1.0,
+            rounding=ROUNDING if parameters.settle else 0.0,
         )
         self.decoder, self._adam = None, None
         # What never differs from the network is not kept twice.
@@ -125,10 +138,15 @@ class NetworkSRNorm(ObservingBonus):
         if self._adam is not None and self.decoder is not None:
             parts += [module_state("decoder", self.decoder), self._adam.state("adam")]
         parts += [self._input.state(), {"updates": self.updates}, self._stream.state()]
+        if self.parameters.settle:
+            parts += [self._first.state()]
         return {name: value for part in parts for name, value in part.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        check_state(NAME, state, self.state_dict() | UNSHAPED)
+        unshaped = UNSHAPED | (first_rows.UNSHAPED if self.parameters.settle else {})
+        check_state(NAME, state, self.state_dict() | unshaped)
+        if self.parameters.settle:
+            self._first.load(state)
         load_module("encoder", self.encoder, state)
         self.head.load("head", state)
         if self.target_head is not self.head:
@@ -145,41 +163,89 @@ class NetworkSRNorm(ObservingBonus):
         self, batch: Transitions, dones: NDArray[np.bool_]
     ) -> tuple[dict[str, float], Code | None]:
         """Losses, and the code of the observations where it is the target's as things stand now."""
+        before = self._input.raw(batch.observations, batch.features)
         after = self._input.raw(batch.next_observations, batch.next_features)
-        if len(after) != len(dones):
-            raise BadInput(f"{NAME}: {len(after)} next observations for {len(dones)} observations")
-        if len(dones) == 0:
+        count = len(dones)
+        if len(after) != count:
+            raise BadInput(f"{NAME}: {len(after)} next observations for {count} observations")
+        if count == 0:
             return {}, None
-        inputs = self._input.learn(batch)
+        settling = self._first.open
+        anew = settling and self._first.keep(before, after, dones)
+        if anew:
+            self._input.settle(self._first.before)
+        inputs = self._input.both(before, after, learn=not settling)
+        losses, made = self._reconstruct(inputs, count)
+        if anew:
+            return {"sr_loss": self._learn_again()} | losses, None
         both = self._phi(inputs)
-        phi, phi_after = both[: len(dones)], both[len(dones) :]
-        reconstruction, shared = None, self.target_head is self.head
-        if self._adam is not None:
-            assert self.decoder is not None
-            made = self.encoder(inputs[: len(dones)])  # the target's encoder is an older one
-            phi = made.detach().cpu().numpy()
-            reconstruction = (
-                (self.decoder(made) - self._input.shown(inputs[len(dones) :])) ** 2
-            ).mean()
-        self.head.move_centre(phi, max(1.0 / (self.updates + 1), self.parameters.recency))
-        if shared:
+        phi = both[:count] if made is None else made  # the target's encoder is an older one
+        if not settling:
+            self.head.move_centre(phi, self._rate())
+        if self._shared:
             codes = self.head.code(both)
-            code, code_after = codes.rows(0, len(dones)), codes.rows(len(dones), len(both))
+            code, code_after = codes.rows(0, count), codes.rows(count, 2 * count)
         else:
-            code, code_after = self.head.code(phi), self.target_head.code(phi_after)
-        reward = phi_after if self.parameters.target == "next" else both[: len(dones)]
+            code, code_after = self.head.code(phi), self.target_head.code(both[count:])
+        error = self._step(both[:count], both[count:], code, code_after, dones)
+        return {"sr_loss": error} | losses, code if self._shared else None
+
+    @property
+    def _shared(self) -> bool:
+        """Whether the target network is the network itself."""
+        return self.target_head is self.head
+
+    def _rate(self) -> float:
+        """That of the running mean of phi."""
+        recency = self.parameters.recency
+        return recency if self.parameters.settle else max(1.0 / (self.updates + 1), recency)
+
+    def _reconstruct(self, inputs: Tensor, count: int) -> tuple[dict[str, float], Rows | None]:
+        """Learn to predict the next observations; the loss, and phi before that step."""
+        if self._adam is None or self.decoder is None:
+            return {}, None
+        made = self.encoder(inputs[:count])
+        loss = ((self.decoder(made) - self._input.shown(inputs[count:])) ** 2).mean()
+        phi: Rows = made.detach().cpu().numpy()
+        self._adam.step(loss)
+        return {"reconstruction_loss": float(loss.detach())}, phi
+
+    def _learn_again(self) -> float:
+        """All that is kept, from the beginning, with what is known of the inputs by now."""
+        before, after, dones = self._first.before, self._first.after, self._first.dones
+        count = len(dones)
+        self.updates = 0
+        if not self._shared:
+            self.target_encoder.load_state_dict(self.encoder.state_dict())
+        both = self._phi(self._input.both(before, after, learn=False))
+        self.head.begin_again(both[:count])
+        if not self._shared:
+            self.target_head.copy_from(self.head)
+        codes, error = self.head.code(both), 0.0
+        for part in self._first.batches():
+            error = self._step(
+                both[part],
+                both[count:][part],
+                codes.rows(part.start, part.stop),
+                codes.rows(count + part.start, count + part.stop),
+                dones[part],
+            )
+        if not self._first.open:
+            self._first.forget()
+        return error
+
+    def _step(
+        self, phi: Rows, phi_after: Rows, code: Code, code_after: Code, dones: NDArray[np.bool_]
+    ) -> float:
+        """One step of the head, and of the target where it is its turn; the squared error."""
+        reward = phi_after if self.parameters.target == "next" else phi
         goal = self._goal(reward, self.target_head.psi(code_after), dones)
-        losses = {"sr_loss": self.head.learn(code, goal, self.parameters.eta)}
-        if self._adam is not None and reconstruction is not None:
-            self._adam.step(reconstruction)
-            losses["reconstruction_loss"] = float(reconstruction.detach())
+        error = self.head.learn(code, goal, self.parameters.eta)
         self.updates += 1
-        if shared:
-            return losses, code
-        if self.updates % self.parameters.target_period == 0:
+        if not self._shared and self.updates % self.parameters.target_period == 0:
             self.target_head.copy_from(self.head)
             self.target_encoder.load_state_dict(self.encoder.state_dict())
-        return losses, None
+        return error
 
     def _goal(self, reward: Rows, psi_after: Rows, dones: NDArray[np.bool_]) -> Rows:
         """phi of p-norm 1, and gamma psi(s') where something follows."""

@@ -10,7 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from countless.bonuses.kernels.sr_head import add_outer, hash_sides, multiply, positive_part
+from countless.bonuses.kernels.sr_head import (
+    add_outer,
+    deviate,
+    hash_sides,
+    multiply,
+    positive_part,
+)
 from countless.bonuses.protocol import State
 
 TINY = np.float32(1e-8)
@@ -53,17 +59,26 @@ class SuccessorHead:
         How many tables there are.
     sums
         Whether psi is learned as its sum.
+    rounding
+        What is closer to the running mean than this share of its largest entry equals it: phi of the
+        same observation in batches of different sizes is not the same to the bit, and where it is all
+        that was seen yet, rounding alone would choose its rows.
     """
 
-    def __init__(self, features: int, planes: Rows | None, tables: int, sums: bool) -> None:
+    def __init__(
+        self, features: int, planes: Rows | None, tables: int, sums: bool, rounding: float = 0.0
+    ) -> None:
         self.planes, self.tables, self.sums = planes, tables, sums
+        self.rounding = np.float32(rounding)
         self.centre = np.zeros(features, np.float32)
         self._bits = BITS_OF_SUMS if sums else BITS
         inputs = features if planes is None else tables << self._bits
         self.weights = np.zeros((inputs, 1 if sums else features), np.float32)
 
     def copy(self) -> SuccessorHead:
-        made = SuccessorHead(len(self.centre), self.planes, self.tables, self.sums)
+        made = SuccessorHead(
+            len(self.centre), self.planes, self.tables, self.sums, float(self.rounding)
+        )
         made.copy_from(self)
         return made
 
@@ -81,8 +96,9 @@ class SuccessorHead:
             )
             positive_part(phi, TINY, code.index, code.value, code.count)
             return code
-        index = np.empty((len(phi), self.tables), np.int32)
-        hash_sides(_product(phi - self.centre, self.planes), self._bits, index)
+        index, away = np.empty((len(phi), self.tables), np.int32), np.empty_like(phi)
+        deviate(phi, self.centre, self.rounding, away)
+        hash_sides(_product(away, self.planes), self._bits, index)
         value = np.full(index.shape, self.tables**-0.5, np.float32)
         return Code(index, value, np.full(len(phi), self.tables, np.int32))
 
@@ -91,6 +107,11 @@ class SuccessorHead:
         found = np.empty((len(code.count), self.weights.shape[1]), np.float32)
         multiply(code.index, code.value, code.count, self.weights, found)
         return found
+
+    def begin_again(self, phi: Rows) -> None:
+        """Forget all that was learned; the planes go through the mean of `phi`."""
+        self.centre[:] = phi.mean(axis=0, dtype=np.float64)
+        self.weights[:] = 0.0
 
     def move_centre(self, phi: Rows, rate: float) -> None:
         self.centre += np.float32(rate) * (phi.mean(axis=0) - self.centre)

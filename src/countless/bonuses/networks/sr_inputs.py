@@ -61,13 +61,12 @@ class FeatureInput:
         """The batch of what a stream has linked."""
         return Transitions(None, features=before, next_features=after)
 
-    def learn(self, batch: Transitions) -> Tensor:
-        """What the network reads of the observations of a batch, then of the next ones, (2B, ...)."""
-        parts = (
-            (batch.observations, batch.features),
-            (batch.next_observations, batch.next_features),
-        )
-        return torch.cat([self(*part) for part in parts])
+    def both(self, before: NDArray[Any], after: NDArray[Any], *, learn: bool) -> Tensor:
+        """What the network reads of raw rows, then of the next ones, (2B, features)."""
+        return from_array(np.concatenate([before, after])).to(self._device, torch.float32)
+
+    def settle(self, rows: NDArray[Any]) -> None:
+        """There are no statistics."""
 
     def encoder(self, features: int) -> nn.Module:
         return nn.Identity()
@@ -95,18 +94,24 @@ class FeatureInput:
 
 
 class ObservationInput:
-    """Images at 84 x 84 and vectors, each entry in units of its running SD; states one-hot.
+    """Images at 84 x 84 and vectors, each entry less its mean and in units of its SD; states one-hot.
 
     What all observations share, such as a background, is taken out: else all would look alike.
+
+    Mean and SD are the running ones, or, if it `settles`, those of the last call of `settle`. Then an
+    SD still grows where that of all rows does, so that what is far from the first rows is told apart.
+    But it never shrinks: what has become rare is read as before.
     """
 
     reads_observations = True
 
-    def __init__(self, reader: ObservationReader, device: torch.device) -> None:
-        self._reader, self._device = reader, device
+    def __init__(self, reader: ObservationReader, device: torch.device, *, settles: bool) -> None:
+        self._reader, self._device, self._settles = reader, device, settles
         self._channels = reader.shape[0] if len(reader.shape) == 3 else 1
         shape = (self._channels, SIDE, SIDE) if reader.kind == "image" else reader.shape
         self._statistics = None if reader.kind == "states" else RunningStatistics(shape, device)
+        if self._statistics is not None:
+            self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
         self._width = reader.n_states or (reader.shape[0] if reader.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
@@ -115,7 +120,7 @@ class ObservationInput:
     def _scaled(self, values: Tensor) -> Tensor:
         if self._statistics is None:
             return values
-        scaled = (values - self._statistics.mean) / (self._statistics.deviation() + TINY)
+        scaled = (values - self._mean) / (self._deviation + TINY)
         return scaled.clamp(-CLIP, CLIP).to(torch.float32)
 
     def _values(self, observations: Any) -> Tensor:
@@ -132,17 +137,28 @@ class ObservationInput:
         """The batch of what a stream has linked."""
         return Transitions(AlreadyRead(before), AlreadyRead(after))
 
-    def learn(self, batch: Transitions) -> Tensor:
-        """Take the observations of a batch into the running statistics.
+    def both(self, before: NDArray[Any], after: NDArray[Any], *, learn: bool) -> Tensor:
+        """What the network reads of raw rows, then of the next ones, (2B, ...).
 
-        What the network then reads of them, and of the next ones, (2B, ...).
+        With `learn` the rows are taken into the running statistics first.
         """
-        seen = (batch.observations, batch.next_observations)
-        rows = [read_rows(NAME, self._reader, observations) for observations in seen]
-        values = self._values(AlreadyRead(np.concatenate(rows)))
-        if self._statistics is not None:
-            self._statistics.add(values[: len(rows[0])])
+        values = self._values(AlreadyRead(np.concatenate([before, after])))
+        if self._statistics is not None and learn:
+            self._statistics.add(values[: len(before)])
+            deviation = self._statistics.deviation()
+            if self._settles:
+                self._deviation = torch.maximum(self._deviation, deviation)
+            else:
+                self._mean, self._deviation = self._statistics.mean, deviation
         return self._scaled(values)
+
+    def settle(self, rows: NDArray[Any]) -> None:
+        """Mean and SD become those of these raw rows, and of no others."""
+        if self._statistics is not None:
+            values = self._values(AlreadyRead(rows))
+            self._statistics = RunningStatistics(tuple(values.shape[1:]), self._device)
+            self._statistics.add(values)
+            self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
 
     def encoder(self, features: int) -> nn.Module:
         if self._reader.kind != "image":
@@ -175,8 +191,19 @@ class ObservationInput:
             self._reader.read(NAME, values)
 
     def state(self) -> State:
-        return {} if self._statistics is None else self._statistics.state("inputs")
+        if self._statistics is None:
+            return {}
+        state = self._statistics.state("inputs")
+        if self._settles:
+            state["inputs.settled_mean"] = self._mean.cpu().numpy().copy()
+            state["inputs.settled_deviation"] = self._deviation.cpu().numpy().copy()
+        return state
 
     def load(self, state: Mapping[str, Any]) -> None:
-        if self._statistics is not None:
-            self._statistics.load("inputs", state)
+        if self._statistics is None:
+            return
+        self._statistics.load("inputs", state)
+        self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
+        if self._settles:
+            kept = (np.array(state[f"inputs.settled_{name}"]) for name in ("mean", "deviation"))
+            self._mean, self._deviation = (torch.as_tensor(v).to(self._mean) for v in kept)
