@@ -40,7 +40,11 @@ def learn(bonus_name: str | None, beta: float, steps: int, seed: int) -> tuple[i
         found += (reward > 0.5)[terminated].tolist()
         if bonus is not None:
             intrinsic = bonus.observe(  # 2
-                obs, next_observations=next_obs, dones=terminated, active=active
+                obs,
+                next_observations=next_obs,
+                dones=terminated,
+                truncations=truncated,
+                active=active,
             )
             reward = reward + intrinsic  # 3
         target = reward + 0.95 * np.where(terminated, 0.0, q[next_obs].max(axis=1))

@@ -285,7 +285,7 @@ def test_active_has_a_flag_for_each_environment(case):
 @every_case
 def test_an_episode_has_a_flag_for_each_environment(case):
     bonus, (seen, features) = case.make(), case.batch(3)
-    for name in ("dones", "starts"):
+    for name in ("dones", "starts", "truncations"):
         with pytest.raises(BadInput, match="2 flags for 3 observations"):
             bonus.observe(seen, features, **{name: [False, True]})
 

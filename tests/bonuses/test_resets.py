@@ -7,38 +7,76 @@ import numpy as np
 import pytest
 
 from countless.bonuses import make_bonus
+from countless.core.errors import BadInput
 
 
-def run(loop, bonus, steps=60):
-    envs = gymnasium.make_vec("CartPole-v1", num_envs=3)  # resets in the step after an end
+def run(loop, bonus, steps=60, limit=None):
+    """`limit`: steps after which an episode is cut off, before a pole can fall."""
+    short = {} if limit is None else {"max_episode_steps": limit}
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=3, **short)
     envs.action_space.seed(0)
     obs, _ = envs.reset(seed=0)
-    ended = np.zeros(3, dtype=bool)
+    ended = np.zeros(3, dtype=bool)  # these are only reset by the next step, Gymnasium's default
     for _ in range(steps):
         next_obs, _, terminations, truncations, _ = envs.step(envs.action_space.sample())
-        loop(bonus, obs, next_obs, terminations, ended)
+        assert limit is None or not terminations.any()
+        loop(bonus, obs, next_obs, terminations, truncations, ended)
         obs, ended = next_obs, terminations | truncations
 
 
-def forgetful(bonus, obs, next_obs, terminations, ended):
+def forgetful(bonus, obs, next_obs, terminations, truncations, ended):
+    bonus.observe(obs, next_observations=next_obs, dones=terminations, truncations=truncations)
+
+
+def careful(bonus, obs, next_obs, terminations, truncations, ended):
+    bonus.observe(
+        obs,
+        next_observations=next_obs,
+        dones=terminations,
+        truncations=truncations,
+        active=~ended,
+    )
+
+
+def silent(bonus, obs, next_obs, terminations, truncations, ended):
     bonus.observe(obs, next_observations=next_obs, dones=terminations)
 
 
-def careful(bonus, obs, next_obs, terminations, ended):
-    bonus.observe(obs, next_observations=next_obs, dones=terminations, active=~ended)
+CUT_OFF = 6  # CartPole's pole stands this long, whatever is done
 
 
+@pytest.mark.parametrize("limit", [None, CUT_OFF], ids=["terminated", "cut off"])
 @pytest.mark.parametrize("scale", ["none", "standardise"])
-def test_a_loop_that_forgets_active_is_warned_once(scale):
+def test_a_loop_that_forgets_active_is_warned_once(scale, limit):
     with pytest.warns(UserWarning, match="only reset its environment") as told:
-        run(forgetful, make_bonus("counts", (4,), scale=scale))
+        run(forgetful, make_bonus("counts", (4,), scale=scale), limit=limit)
     assert len(told) == 1
 
 
-def test_the_loop_of_the_docs_is_not_warned():
+@pytest.mark.parametrize("limit", [None, CUT_OFF], ids=["terminated", "cut off"])
+def test_the_loop_of_the_docs_is_not_warned(limit):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run(careful, make_bonus("counts", (4,)))
+        run(careful, make_bonus("counts", (4,)), limit=limit)
+
+
+@pytest.mark.parametrize("scale", ["none", "standardise"])
+def test_truncations_change_nothing_that_is_learned(scale):
+    """Not told of them, a bonus learns and pays the same, and cannot warn."""
+    told, untold = (make_bonus("sr-norm", (4,), scale=scale) for _ in range(2))
+    with pytest.warns(UserWarning, match="only reset"):
+        run(forgetful, told, limit=CUT_OFF)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(silent, untold, limit=CUT_OFF)
+    for name, value in told.state_dict().items():
+        np.testing.assert_array_equal(untold.state_dict()[name], value, err_msg=name)
+
+
+def test_one_truncation_per_environment():
+    bonus = make_bonus("counts", 3)
+    with pytest.raises(BadInput, match="1 flags for 2 observations"):
+        bonus.observe([0, 1], next_observations=[1, 2], truncations=[True])
 
 
 def test_observations_of_several_parts():

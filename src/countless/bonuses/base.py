@@ -48,13 +48,14 @@ class ObservingBonus(ABC):
         dones: Any = None,
         starts: Any = None,
         active: Any = None,
+        truncations: Any = None,
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
-        for flags in (dones, starts):
+        for flags in (dones, starts, truncations):
             if flags is not None and len(flags) != count_rows(observations):
                 check_flags("observe", flags, count_rows(observations))
         if starts is None:
-            self._resets.look(observations, next_observations, dones, mask)
+            self._resets.look(observations, next_observations, (dones, truncations), mask)
         if mask is None or mask.all():
             return self._observe(Step(observations, features, next_observations, dones, starts))
         rows = np.flatnonzero(mask)

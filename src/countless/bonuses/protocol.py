@@ -76,6 +76,7 @@ class Bonus(Protocol):
         dones: Any = None,
         starts: Any = None,
         active: Any = None,
+        truncations: Any = None,
     ) -> Any:
         """Learn from what an agent's loop sees at one step, and give its bonus (B,), in one pass.
 
@@ -85,7 +86,8 @@ class Bonus(Protocol):
         and are not linked to what came before, and `dones` marks observations that are terminal: no
         later call leaves them, so that they are learned at once. Rows where `active` is False took no
         step, as when Gymnasium's vector environments only reset them: they teach nothing and are
-        paid 0.
+        paid 0. `truncations` marks transitions after which an episode was cut off. It changes nothing
+        that is learned; with it, a loop that forgot `active` is warned after these ends too.
         """
         ...
 

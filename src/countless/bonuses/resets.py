@@ -36,10 +36,13 @@ class ResetWatch:
         self,
         observations: Any,
         next_observations: Any,
-        dones: Any,
+        ends: tuple[Any, Any],
         mask: NDArray[np.bool_] | None,
     ) -> None:
-        """At one call of `observe` whose loop does not mark starts of episodes by itself."""
+        """At one call of `observe` whose loop does not mark starts of episodes by itself.
+
+        `ends` marks the rows that terminated and those that were cut off; either may be None.
+        """
         if self._warned:
             return
         ended, self._ended = self._ended, None
@@ -52,8 +55,10 @@ class ResetWatch:
             if self._warned:
                 warnings.warn(MESSAGE, stacklevel=4)
                 return
-        if next_observations is not None and dones is not None:
-            over = to_numpy(dones).astype(bool).reshape(-1)
-            if over.any():
-                rows = np.flatnonzero(over)
+        if next_observations is not None:
+            given = [
+                to_numpy(flags).astype(bool).reshape(-1) for flags in ends if flags is not None
+            ]
+            rows = np.flatnonzero(np.logical_or.reduce(given)) if given else np.zeros(0, np.int64)
+            if len(rows):
                 self._ended = rows, take_rows(next_observations, rows)

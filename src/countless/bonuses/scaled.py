@@ -211,8 +211,10 @@ class ScaledBonus:
         dones: Any = None,
         starts: Any = None,
         active: Any = None,
+        truncations: Any = None,
     ) -> Any:
-        only = {} if active is None else {"active": active}
+        optional = {"active": active, "truncations": truncations}
+        only = {name: flags for name, flags in optional.items() if flags is not None}
         given = self.bonus.observe(
             observations,
             features,
