@@ -1,3 +1,4 @@
+import dataclasses
 import importlib.metadata
 import subprocess
 import sys
@@ -103,3 +104,21 @@ def test_the_tabular_bonuses_live_without_torch():
     assert shapes == ["(1,)"] * 3
     assert rnd == "rnd needs PyTorch: in a clone of the repository, pip install '.[deep]'"
     assert pixelcnn == "pixelcnn needs PyTorch: in a clone of the repository, pip install '.[deep]'"
+
+
+def test_the_version_of_a_bonus():
+    """What changed for vectors alone makes no other job of one on images."""
+    nothing = BonusKind("mine", "", CountsParameters, Counts)
+    assert nothing.version(images=True, vectors=False) == {}
+    images = {"floor": 0.1, "new": 0}
+    kind = dataclasses.replace(nothing, bits=4, image_bits=3, images=images, later=("new",))
+    assert kind.version(images=False, vectors=True) == {"bonus_bits": 4}
+    assert kind.version(images=True, vectors=False) == {
+        "bonus_bits": 3,
+        "bonus_images": {"floor": 0.1},
+    }
+    assert kind.version(images=True, vectors=True)["bonus_bits"] == 4
+    assert dataclasses.replace(kind, image_bits=None).version(images=True, vectors=False) == {
+        "bonus_bits": 4,
+        "bonus_images": {"floor": 0.1},
+    }

@@ -45,8 +45,6 @@ def late_maximum(task, seed=0, steps=500):
 
 @pytest.mark.parametrize("task", ["Empty-8x8", "DoorKey-6x6", "KeyCorridorS3R1"])
 def test_what_was_seen_often_is_not_paid_as_new(task):
-    """Once the means have settled; before, the planes move (docs/algorithms/sr-norm.md)."""
     found = late_maximum(task)
-    print(task, found)
-    for (late, seen), most in zip(found, (0.30, 0.10, 0.01), strict=True):
-        assert late <= most * seen
+    assert [late for late, _ in found] == [0, 0, 0], found
+    assert all(seen > 30 for _, seen in found), found

@@ -1,0 +1,233 @@
+"""How sr-norm learns while it does not know its inputs yet, against a twin that is written out."""
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from countless.bonuses import Transitions, make_bonus
+from countless.bonuses.networks.first_rows import FirstRows
+from countless.bonuses.networks.running import FIRST_COUNT
+from countless.core.errors import BadInput
+from oracles.sr_head import PlainHead
+
+SIZE, ROWS = 5, 3  # numbers in an observation, transitions in a batch
+SMALL = {"features": 12, "tables": 3, "planes": 4, "norm": 2.0, "eta": 0.1, "gamma": 0.9}
+
+
+class Twin:
+    """The network form for vectors as its page has it, in float64, with nothing learned in place."""
+
+    def __init__(self, bonus):
+        state, self.parameters = bonus.state_dict(), bonus.parameters
+        self.layers = [
+            tuple(state[f"encoder.{i}.{part}"].astype(float) for part in ("weight", "bias"))
+            for i in (0, 2)
+        ]
+        self.planes = state["head.planes"]
+        self.kept, self.seen, self.looked_at, self.updates = [], [], 0, 0
+        self.settled = self.parameters.settle == 0
+        self.mean, self.deviation = np.zeros(SIZE), np.ones(SIZE)
+        self.begin_again()
+
+    def begin_again(self):
+        self.head = PlainHead(self.parameters.features, self.planes, self.parameters.tables)
+        self.copy_to_target()
+
+    def copy_to_target(self):
+        alone = self.parameters.target_period == 1
+        self.target = self.head if alone else copy.deepcopy(self.head)
+
+    def statistics(self, rows):
+        """Mean and SD of the rows and of a first guess, mean 0 and variance 1, of little weight."""
+        rows, weight = np.concatenate(rows), FIRST_COUNT
+        mean = rows.sum(axis=0) / (len(rows) + weight)
+        squares = ((rows - mean) ** 2).sum(axis=0) + weight * (1.0 + mean**2)
+        return mean, np.sqrt(squares / (len(rows) + weight))
+
+    def phi(self, observations):
+        x = np.clip((observations - self.mean) / (self.deviation + 1e-8), -5, 5)
+        for weight, bias in self.layers:
+            x = np.maximum(x @ weight.T + bias, 0)
+        return x
+
+    def step(self, before, after, dones, rate):
+        phi = self.phi(before)
+        self.head.centre += rate * (phi.mean(axis=0) - self.head.centre)
+        follows = np.array([self.target.psi(row) for row in self.phi(after)])
+        own = phi / np.maximum(np.linalg.norm(phi, axis=1, keepdims=True), 1e-8)
+        goal = own + self.parameters.gamma * ~dones[:, None] * follows
+        self.head.learn(phi, goal, self.parameters.eta, 0.0)
+        self.updates += 1
+        if self.updates % self.parameters.target_period == 0:
+            self.copy_to_target()
+
+    def learn(self, before, after, dones):
+        self.seen.append(before)
+        if not self.settled:
+            self.kept.append((before, after, dones))
+            total = sum(len(rows) for rows, _, _ in self.kept)
+            self.settled = total >= self.parameters.settle
+            if not self.settled and total < 2 * self.looked_at:
+                return self.step(before, after, dones, 0.0)
+            self.looked_at, self.updates = total, 0
+            firsts = [rows for rows, _, _ in self.kept]
+            self.mean, self.deviation = self.statistics(firsts)
+            self.begin_again()
+            self.head.centre = self.phi(np.concatenate(firsts)).mean(axis=0)
+            self.copy_to_target()
+            for batch in self.kept:
+                self.step(*batch, 0.0)
+            return None
+        mean, deviation = self.statistics(self.seen)
+        rate = self.parameters.recency
+        if self.parameters.settle:
+            self.deviation = np.maximum(self.deviation, deviation)
+        else:
+            self.mean, self.deviation = mean, deviation
+            rate = max(1.0 / (self.updates + 1), rate)
+        return self.step(before, after, dones, rate)
+
+    def norms(self, observations):
+        return [np.linalg.norm(self.target.psi(row)) for row in self.phi(observations)]
+
+
+def transitions(steps, seed=0):
+    """Batches of walks that first go far away and then stay where they are."""
+    rng = np.random.default_rng(seed)
+    walk = rng.normal(size=(ROWS, SIZE))
+    for step in range(steps):
+        after = walk + rng.normal(size=walk.shape) * (0.3 * step if step < steps // 2 else 0.01)
+        dones = rng.random(ROWS) < 0.1
+        yield walk, after, dones
+        walk = np.where(dones[:, None], rng.normal(size=walk.shape), after)
+
+
+@pytest.mark.parametrize("target_period", [1, 4])
+@pytest.mark.parametrize("settle", [0, 1, 14, 10_000])
+def test_it_is_the_twin(settle, target_period):
+    bonus = make_bonus("sr-norm", (SIZE,), settle=settle, target_period=target_period, **SMALL)
+    twin = Twin(bonus)
+    for step, (before, after, dones) in enumerate(transitions(24)):
+        bonus.update(Transitions(before, after, dones=dones))
+        twin.learn(before, after, dones)
+        asked = np.concatenate([before, after, 3 * after])
+        np.testing.assert_allclose(
+            bonus.norms(asked), twin.norms(asked), rtol=1e-4, atol=1e-5, err_msg=str(step)
+        )
+    assert twin.settled == (settle < 10_000)
+
+
+@pytest.mark.parametrize("wrong", ["a mean", "an SD", "the order", "nothing"])
+def test_the_twin_notices(wrong):
+    """One thing changed in the twin, so that it is known to tell."""
+    bonus = make_bonus("sr-norm", (SIZE,), settle=14, **SMALL)
+    twin = Twin(bonus)
+    for before, after, dones in transitions(12):
+        bonus.update(Transitions(before, after, dones=dones))
+        twin.learn(before, after, dones)
+        if wrong == "a mean":
+            twin.mean, _ = twin.statistics(twin.seen)
+        elif wrong == "an SD":
+            _, twin.deviation = twin.statistics(twin.seen[:5])
+        elif wrong == "the order":
+            twin.kept.reverse()
+    close = np.allclose(bonus.norms(after), twin.norms(after), rtol=1e-4, atol=1e-5)
+    assert close == (wrong == "nothing")
+
+
+@pytest.mark.parametrize("more", [{}, {"target_period": 3}, {"reconstruction": True}])
+def test_it_goes_on_from_any_moment_to_the_bit(more):
+    """Before the first rows are learned again, after it, and when they are forgotten."""
+    parameters = SMALL | {"settle": 20, **more}
+    batches = list(transitions(12))
+    whole = make_bonus("sr-norm", (SIZE,), seed=1, **parameters)
+    states = []
+    for before, after, dones in batches:
+        states.append(whole.state_dict())
+        whole.observe(before, next_observations=after, dones=dones)
+    for stop, state in enumerate(states):
+        resumed = make_bonus("sr-norm", (SIZE,), seed=2, **parameters)
+        resumed.load_state_dict(state)
+        for before, after, dones in batches[stop:]:
+            resumed.observe(before, next_observations=after, dones=dones)
+        for name, value in whole.state_dict().items():
+            np.testing.assert_array_equal(value, resumed.state_dict()[name], err_msg=name)
+
+
+def test_states_that_do_not_fit():
+    before, after, dones = next(transitions(2))
+    settling = make_bonus("sr-norm", (SIZE,), settle=9, **SMALL)
+    settling.update(Transitions(before, after, dones=dones))
+    state = settling.state_dict()
+    with pytest.raises(BadInput, match="3 observations, 2 next observations, 3 flags"):
+        settling.load_state_dict(state | {"first.after": after[:2]})
+    with pytest.raises(BadInput, match="unknown entry 'first"):
+        make_bonus("sr-norm", (SIZE,), settle=0, **SMALL).load_state_dict(state)
+    lacks = {name: value for name, value in state.items() if name != "first.sizes"}
+    with pytest.raises(BadInput, match=r"lacks 'first\.sizes'"):
+        settling.load_state_dict(lacks)
+
+
+def test_what_is_kept_is_dropped_in_the_end():
+    bonus = make_bonus("sr-norm", (SIZE,), settle=9, **SMALL)
+    kept = []
+    for before, after, dones in transitions(5):
+        bonus.update(Transitions(before, after, dones=dones))
+        kept.append(len(bonus.state_dict()["first.before"]))
+    assert kept == [3, 6, 0, 0, 0]
+
+
+def test_arrays_that_a_loop_uses_again_are_copied():
+    """Vector environments may write each step's observations into the same array."""
+    reused, fresh = (make_bonus("sr-norm", (SIZE,), settle=9, **SMALL) for _ in range(2))
+    row, after_row = np.zeros((2, ROWS, SIZE))
+    for before, after, dones in transitions(5):
+        row[:], after_row[:] = before, after
+        reused.observe(row, next_observations=after_row, dones=dones)
+        fresh.observe(before, next_observations=after, dones=dones)
+    np.testing.assert_array_equal(reused.compute(row), fresh.compute(row))
+
+
+def test_places_far_from_the_first_ones_are_told_apart():
+    """With the SDs of the first rows for ever, all of them would be cut at five SDs, and look alike."""
+    bonus = make_bonus("sr-norm", (1,), settle=200, beta=1.0)
+    rng = np.random.default_rng(0)
+
+    def stay(place, steps, width):
+        for _ in range(steps):
+            seen = rng.normal(place, width, (4, 1))
+            bonus.observe(seen, next_observations=seen, dones=np.zeros(4, dtype=bool))
+
+    stay(0.0, 100, 0.01)
+    assert not bonus.state_dict()["first.rows"] < 200
+    for place in rng.permutation(np.linspace(-1, 1, 41)):
+        stay(place, 5, 0.01)
+    stay(0.5, 200, 0.01)
+    often, seldom = bonus.compute([[0.5]]), bonus.compute([[0.9], [-0.5], [-0.9]])
+    assert (seldom > 1.5 * often).all(), (often, seldom)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(1, 300))
+def test_first_rows(sizes, most):
+    """All rows are looked at in their order, again each time they have doubled, and at the end."""
+    first, rows, looked_at = FirstRows("bonus", most), np.arange(sum(sizes)), []
+    ends = np.cumsum(sizes)
+    for end, size in zip(ends, sizes, strict=True):
+        if not first.open:
+            break
+        part = rows[end - size : end]
+        due = first.keep(part, part + 1, part % 2 == 0)
+        np.testing.assert_array_equal(first.before, rows[:end])
+        np.testing.assert_array_equal(first.after, rows[:end] + 1)
+        np.testing.assert_array_equal(first.dones, rows[:end] % 2 == 0)
+        again = np.concatenate([rows[batch] for batch in first.batches()])
+        np.testing.assert_array_equal(again, rows[:end])
+        assert due == (end >= most or end >= 2 * (looked_at[-1] if looked_at else 0))
+        looked_at += [end] if due else []
+    assert first.open == (ends[-1] < most)
+    if not first.open:
+        assert looked_at[-1] == ends[ends >= most][0]
+    assert sum(looked_at) <= 3 * looked_at[-1]
