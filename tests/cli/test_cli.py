@@ -362,6 +362,7 @@ def test_help_names_every_experiment(capsys):
         (["diagnose", "counts", "fourrooms", "--set", "b=1"], "counts has no parameter 'b'"),
         (["diagnose", "ssr", "fourrooms", "--set", "form=x"], ": form must be one of shifted"),
         (["diagnose", "counts", "fourrooms", "--seed", "-1"], "--seed must be a whole number"),
+        (["diagnose", "counts", "fourrooms", "--seeds", "-1"], "--seeds must be a whole number"),
         (["diagnose", "counts", "fourrooms", "--seeds", "0", "0"], "--seeds names a seed twice"),
         (["diagnose", "counts", "fourrooms", "--seeds", "0-2", "1"], "names a seed twice: 0 1 2 1"),
         (["diagnose", "counts", "fourrooms", "--seeds", "3-1"], "from a smaller to a larger seed"),
@@ -470,7 +471,8 @@ def test_status(capsys, tmp_path):
 def test_status_fits_the_terminal_and_breaks_no_word(capsys, monkeypatch, width):
     jobs = [
         {"folder": f"{agent}-{env}-seed-{seed}-8b879c8b9e", "agent": agent, "env": env, "seed": seed,
-         "state": "finished", "done": 100_000, "of": 100_000, "unit": "frames", "mean_return": mean}
+         "state": "finished", "done": 100_000, "of": 100_000, "unit": "frames", "mean_return": mean,
+         "settings": ["bonus sr-norm", "view pictures", "norm 2", "beta 0.3", "gamma 0.9"][:seed]}
         for agent in ("dqn", "sr-norm-and-visits", "dqn-mmc-sr")
         for env, seed, mean in [("bsuite-deepsea-10", 0, -0.000107), ("fourrooms", 12, 2_533.7)]
     ]  # fmt: skip
@@ -482,6 +484,9 @@ def test_status_fits_the_terminal_and_breaks_no_word(capsys, monkeypatch, width)
     words = {word for line in lines for word in line.split()}
     assert {"-0.0001", "2,530", "100,000", "finished", "fourrooms"} <= words
     assert words & {"bsuite-deepsea-10", "deepsea-10", "deepsea-"}  # broken after hyphens
+    assert ("settings" in words) == (width == 120)
+    assert ({"sr-norm,", "pictures,", "2", "more"} <= words) == (width == 120)
+    assert "0.3" not in words
 
 
 def test_the_report_shows_runs_of_ones_own(capsys, tmp_path):

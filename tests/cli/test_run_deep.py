@@ -261,6 +261,7 @@ def test_more_frames_go_on(capsys, tmp_path):
         (["dqn", "Freeway", "--frames", "0"], "--frames must be a whole number from 1"),
         (["dqn", "Freeway", "--frames", "1.5"], "--frames must be a whole number, not '1.5'"),
         (["dqn", "Freeway", "--seed", "-1"], "--seed must be a whole number"),
+        (["dqn", "Freeway", "--seeds", "-1"], "--seeds must be a whole number"),
         (["dqn", "Freeway", "--seeds", "1", "1"], "--seeds names a seed twice"),
         (["dqn", "Freeway", "--seed", "1", "--seeds", "2"], "give --seed or --seeds, not both"),
         (
@@ -464,3 +465,21 @@ def test_help_tells_of_deep_agents(capsys):
     assert "--w-sr" not in out  # the parameters of an agent are in its own help
     assert "countless run AGENT --help" in out
     assert len(out.splitlines()) < 70
+
+
+def test_status_tells_settings_apart(tmp_path, capsys, monkeypatch):
+    """In a wide terminal, those in which runs of one agent in one environment differ."""
+    out, alike = str(tmp_path / "store"), str(tmp_path / "alike")
+    assert call(capsys, *RUN, "--frames", "20", "-o", out)[0] == 0
+    assert call(capsys, *RUN, "--frames", "20", "--beta", "0.7", "-o", out)[0] == 0
+    assert call(capsys, *RUN, "--frames", "20", "--seeds", "0", "1", "-o", alike)[0] == 0
+    told = [job["settings"] for job in json.loads(call(capsys, "status", out, "--json")[1])["jobs"]]
+    assert sorted(words[0].split()[0] for words in told) == ["beta", "beta"]
+    assert ["beta 0.7"] in told
+    shown = {}
+    for folder, width in ((out, "130"), (out, "80"), (alike, "130")):
+        monkeypatch.setenv("COLUMNS", width)
+        shown[folder, width] = call(capsys, "status", folder)[1]
+    assert " beta 0.7 " in shown[out, "130"]
+    assert " settings " not in shown[out, "80"]
+    assert " settings " not in shown[alike, "130"]

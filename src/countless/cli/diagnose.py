@@ -16,13 +16,13 @@ from countless.cli.output import print_json, print_lines, print_table
 from countless.core.bars import Bars
 from countless.core.errors import BadInput, naming_options
 from countless.core.parameters import default_of
-from countless.core.seeding import check_seeds
+from countless.core.seeding import check_seed, check_seeds
 from countless.experiments.diagnose import Diagnosis, diagnose, draw
 
 
 def command(arguments: argparse.Namespace) -> None:
     parameters = _parameters(arguments.bonus, arguments.set)
-    seeds = check_seeds(arguments.seeds or [arguments.seed])
+    seeds = check_seeds(arguments.seeds) if arguments.seeds else (check_seed(arguments.seed),)
     walks = [
         diagnose(
             arguments.bonus,

@@ -15,12 +15,15 @@ from countless.analysis.tables import Table, counted
 from countless.cli.output import console, print_json, print_lines, print_table, print_text
 from countless.core.durable import DAMAGED, UNVERIFIED, WHOLE
 from countless.core.errors import CountlessError
-from countless.runs.described import read_reached
+from countless.runs.described import EPISODIC, read_reached
+from countless.runs.groups import differences
 from countless.runs.store import FINISHED, STATES, StoredJob, stored_jobs
 from countless.runs.verify import verify
 
 ID = 6  # letters of a job's id that are shown: enough to tell jobs apart
 NARROW = 70  # columns of a terminal from which on there is room for them
+WIDE = 120  # and for settings
+MOST_SETTINGS = 3
 
 
 def command(arguments: argparse.Namespace) -> None:
@@ -28,7 +31,11 @@ def command(arguments: argparse.Namespace) -> None:
     if arguments.verify:
         _verify(folder, arguments.json)
         return
-    jobs = [describe(job, folder) for job in stored_jobs(folder)]
+    stored = stored_jobs(folder)
+    apart = settings_apart(stored)
+    jobs = [
+        describe(job, folder) | {"settings": told} for job, told in zip(stored, apart, strict=True)
+    ]
     counts = Counter(job["state"] for job in jobs)
     if arguments.json:
         print_json({"folder": str(folder), "jobs": jobs, "states": dict(counts)})
@@ -44,11 +51,19 @@ def job_table(jobs: Sequence[Mapping[str, Any]], folder: Path, width: int) -> Ta
     shows_id = width >= NARROW
     counts = Counter(job["state"] for job in jobs)
     states = ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts[state])
+    shows_settings = width >= WIDE and any(job["settings"] for job in jobs)
     rows = tuple(
-        (*_names(job)[: 4 if shows_id else 3], job["state"], _done(job), short(job["mean_return"]))
+        (
+            *_names(job)[: 4 if shows_id else 3],
+            *((_settings(job),) if shows_settings else ()),
+            job["state"],
+            _done(job),
+            short(job["mean_return"]),
+        )
         for job in jobs
     )
-    columns = ("agent", "env", "seed", *(("id",) if shows_id else ()), "state", "done", "return")
+    told = (*(("id",) if shows_id else ()), *(("settings",) if shows_settings else ()))
+    columns = ("agent", "env", "seed", *told, "state", "done", "return")
     ids = (
         f"the first {ID} letters of the id are shown" if shows_id else "there is no room for the id"
     )
@@ -57,9 +72,39 @@ def job_table(jobs: Sequence[Mapping[str, Any]], folder: Path, width: int) -> Ta
         columns,
         rows,
         labels=len(columns) - 2,
-        note=f"The folder of a job is {folder}/AGENT-ENV-seed-SEED-ID; {ids}. With --json whole names "
-        "and numbers are printed.",
+        note=f"The folder of a job is {folder}/AGENT-ENV-seed-SEED-ID; {ids}. "
+        + (
+            "Settings are those in which jobs of one agent and env differ. "
+            if shows_settings
+            else ""
+        )
+        + "With --json whole names and numbers are printed.",
     )
+
+
+def settings_apart(jobs: Sequence[StoredJob]) -> list[list[str]]:
+    """For each job, the settings in which jobs of its agent in its environment differ."""
+
+    def config(job: StoredJob) -> dict[str, Any] | None:
+        if job.about.get("engine") not in EPISODIC:
+            return None
+        return dict(job.about["identity"]["config"])
+
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for job in jobs:
+        if (own := config(job)) is not None:
+            alike.setdefault((job.about["agent"], job.about["env"]), []).append(own)
+    return [
+        [] if own is None else differences(own, alike[job.about["agent"], job.about["env"]])
+        for job, own in ((job, config(job)) for job in jobs)
+    ]
+
+
+def _settings(job: Mapping[str, Any]) -> str:
+    """Those that there is room for."""
+    told: list[str] = job["settings"]
+    more = len(told) - MOST_SETTINGS
+    return ", ".join([*told[:MOST_SETTINGS], *([f"{more} more"] if more > 0 else [])]) or "-"
 
 
 def _names(job: Mapping[str, Any]) -> tuple[str, str, str, str]:
@@ -130,7 +175,7 @@ def describe(job: StoredJob, root: Path) -> dict[str, Any]:
     returns = np.empty(0)
     if job.records is not None and "return" in job.records.column_names:
         returns = job.records["return"].to_numpy()
-    if job.about.get("engine") in ("dqn", "host"):
+    if job.about.get("engine") in EPISODIC:
         returns = returns[-100:]
     return {
         "folder": str(job.folder.relative_to(root)) if job.folder != root else job.folder.name,
@@ -153,7 +198,7 @@ def _progress(job: StoredJob) -> tuple[int | None, int | None, str]:
     assert job.folder is not None
     budget = job.about.get("budget", {})
     rows = 0 if job.records is None else len(job.records)
-    if job.about.get("engine") in ("dqn", "host"):
+    if job.about.get("engine") in EPISODIC:
         reached = job.finished or read_reached(job.folder / "progress.json") or {}
         return int(reached.get("frames", 0)), budget.get("frames"), "frames"
     if job.about.get("engine") == "tabular":

@@ -33,18 +33,21 @@ def stream_key(content: Mapping[str, Any]) -> tuple[int, int]:
     return int(name[:8], 16), int(name[8:16], 16)
 
 
-def check_seed(seed: object, bits: int = 63) -> int:
-    """`seed` as a non-negative integer of so many bits: records keep it as a signed number of 64."""
+def check_seed(seed: object, bits: int = 63, option: str = "seed") -> int:
+    """A seed as a non-negative integer of so many bits: records keep it as a signed number of 64.
+
+    `option` is what the error names: where the seed was given.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**bits:
         raise BadInput(
-            f"{named('seed')} must be a whole number from 0 to 2^{bits} - 1, not {seed!r}"
+            f"{named(option)} must be a whole number from 0 to 2^{bits} - 1, not {seed!r}"
         )
     return int(seed)
 
 
 def check_seeds(seeds: Iterable[object]) -> tuple[int, ...]:
     """The seeds, each of them given once."""
-    checked = tuple(check_seed(seed) for seed in seeds)
+    checked = tuple(check_seed(seed, option="seeds") for seed in seeds)
     if len(set(checked)) < len(checked):
         raise BadInput(f"{named('seeds')} names a seed twice: {' '.join(map(str, checked))}")
     return checked

@@ -14,7 +14,7 @@ from countless.core.bars import reporter_for
 from countless.core.errors import BadInput, named, unknown_parameter
 from countless.core.parameters import check_choice, check_count
 from countless.core.progress import Reporter
-from countless.core.seeding import check_seeds
+from countless.core.seeding import check_seed, check_seeds
 from countless.envs.catalog import as_mdp
 from countless.runs.engines import Where, make_engine
 from countless.runs.job import Job
@@ -71,7 +71,9 @@ class Budget:
             raise BadInput(f"give {named('seed')} or {named('seeds')}, not both")
         if not isinstance(self.seeds, Iterable | None) or isinstance(self.seeds, str):
             raise BadInput(f"{named('seeds')} must be a list of seeds, not {self.seeds!r}")
-        seeds = [self.seed or 0] if self.seeds is None else list(self.seeds)
+        if self.seeds is None:
+            return [check_seed(self.seed or 0)]
+        seeds = list(self.seeds)
         if not seeds:
             raise BadInput(f"{named('seeds')} names no seed")
         return list(check_seeds(seeds))
