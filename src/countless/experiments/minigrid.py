@@ -239,7 +239,8 @@ def _overall(
         tuple(rows),
         note="At the end: the share of the last 100 episodes that reach the goal. Over the run: the "
         f"mean of that share at {LOOKS} equal distances, which is larger the sooner a task is learned; "
-        "P is how often a run of the agent has a larger one than a run of the same agent alone.",
+        "P is how often a run of the agent has a larger one than a run of the same agent alone; a tie "
+        "counts half.",
         formats=formats,
     )
 
