@@ -47,6 +47,12 @@ class Twin:
         squares = ((rows - mean) ** 2).sum(axis=0) + weight * (1.0 + mean**2)
         return mean, np.sqrt(squares / (len(rows) + weight))
 
+    def root_mean_square(self, rows):
+        """Of their distances from the mean as it stands, and of those of the first guess."""
+        rows, weight = np.concatenate(rows), FIRST_COUNT
+        squares = ((rows - self.mean) ** 2).sum(axis=0) + weight * (1.0 + self.mean**2)
+        return np.sqrt(squares / (len(rows) + weight))
+
     def phi(self, observations):
         x = np.clip((observations - self.mean) / (self.deviation + 1e-8), -5, 5)
         for weight, bias in self.layers:
@@ -81,12 +87,11 @@ class Twin:
             for batch in self.kept:
                 self.step(*batch, 0.0)
             return None
-        mean, deviation = self.statistics(self.seen)
         rate = self.parameters.recency
         if self.parameters.settle:
-            self.deviation = np.maximum(self.deviation, deviation)
+            self.deviation = np.maximum(self.deviation, self.root_mean_square(self.seen))
         else:
-            self.mean, self.deviation = mean, deviation
+            self.mean, self.deviation = self.statistics(self.seen)
             rate = max(1.0 / (self.updates + 1), rate)
         return self.step(before, after, dones, rate)
 
@@ -164,7 +169,7 @@ def test_states_that_do_not_fit():
     state = settling.state_dict()
     with pytest.raises(BadInput, match="3 observations, 2 next observations, 3 flags"):
         settling.load_state_dict(state | {"first.after": after[:2]})
-    with pytest.raises(BadInput, match="unknown entry 'first"):
+    with pytest.raises(BadInput, match="this state lacks 'inputs"):
         make_bonus("sr-norm", (SIZE,), settle=0, **SMALL).load_state_dict(state)
     lacks = {name: value for name, value in state.items() if name != "first.sizes"}
     with pytest.raises(BadInput, match=r"lacks 'first\.sizes'"):

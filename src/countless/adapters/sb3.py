@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
@@ -85,18 +86,20 @@ class BonusVecEnv(VecEnvWrapper):
         if self._last is None:
             raise BadInput("call reset before the first step")
         observations, rewards, dones, infos = self.venv.step_wait()
-        reached = _with_terminal(observations, dones, infos)
-        truncated = np.array([info.get("TimeLimit.truncated", False) for info in infos])
-        intrinsic = self._steps.pay(self._last, reached, dones & ~truncated, self._starts)
+        ended = np.flatnonzero(dones)
+        reached = _with_terminal(observations, ended, infos)
+        terminated = dones.copy()
+        for row in ended:
+            terminated[row] = not infos[row].get("TimeLimit.truncated", False)
+        intrinsic = self._steps.pay(self._last, reached, terminated, self._starts)
         self._last, self._starts = copy_batch(observations), dones
-        for info, extrinsic, bonus in zip(infos, rewards, intrinsic, strict=True):
-            info["extrinsic_reward"], info["intrinsic_reward"] = float(extrinsic), float(bonus)
+        for info, extrinsic, bonus in zip(infos, rewards.tolist(), intrinsic.tolist(), strict=True):
+            info["extrinsic_reward"], info["intrinsic_reward"] = extrinsic, bonus
         return observations, (rewards + intrinsic).astype(np.float32), dones, infos
 
 
-def _with_terminal(observations: Any, dones: Any, infos: list[dict[str, Any]]) -> Any:
-    """What was reached: where an episode ended, SB3 keeps it in the info."""
-    rows = np.flatnonzero(dones)
+def _with_terminal(observations: Any, rows: NDArray[np.int64], infos: list[dict[str, Any]]) -> Any:
+    """What was reached: in the rows where an episode ended, SB3 keeps it in the info."""
     for row in rows:
         if "terminal_observation" not in infos[row]:
             raise BadInput(

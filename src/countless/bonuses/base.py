@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,10 @@ from countless.core.arrays import check_flags, is_tensor, to_numpy
 from countless.core.errors import BadInput
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What a loop saw at one step, one row per environment that took a step.
 
-    `rows` has the numbers of these environments among `count`; None stands for all of them.
+    `rows` has the numbers of these environments among `total`; None stands for all of them.
     """
 
     observations: Any
@@ -29,7 +27,7 @@ class Step:
     dones: Any = None
     starts: Any = None
     rows: NDArray[np.int64] | None = None
-    count: int = 0
+    total: int = 0
 
 
 class ObservingBonus(ABC):
@@ -51,9 +49,10 @@ class ObservingBonus(ABC):
         truncations: Any = None,
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
+        count = count_rows(observations)
         for flags in (dones, starts, truncations):
-            if flags is not None and len(flags) != count_rows(observations):
-                check_flags("observe", flags, count_rows(observations))
+            if flags is not None and len(flags) != count:
+                check_flags("observe", flags, count)
         if starts is None:
             self._resets.look(observations, next_observations, (dones, truncations), mask)
         if mask is None or mask.all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,10 @@ class Counts(ObservingBonus):
         return bonus
 
     def _count(self, observations: Any) -> NDArray[np.int64]:
-        visits = []
+        known, visits = self._visits, []
         for key in self._keys(observations):
-            self._visits[key] = self._visits.get(key, 0) + 1
-            visits.append(self._visits[key])
+            known[key] = count = known.get(key, 0) + 1
+            visits.append(count)
         return np.array(visits, dtype=np.int64)
 
     def _keys(self, observations: Any) -> list[bytes]:
@@ -101,7 +102,8 @@ def _bytes_of(values: NDArray[Any]) -> list[bytes]:
     """Equal observations as equal bytes, in whichever type of number they came."""
     if values.ndim < 3:
         doubles = values.astype(np.float64) + 0.0  # -0.0 and 0.0 are one observation
-        return [row.tobytes() for row in doubles]
+        each, whole = doubles.itemsize * prod(doubles.shape[1:]), doubles.tobytes()
+        return [whole[first : first + each] for first in range(0, len(whole), each)]
     if values.dtype == np.uint8:
         return [row.tobytes() for row in np.ascontiguousarray(values)]
     levels = values.astype(np.uint8)

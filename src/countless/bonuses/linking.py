@@ -41,7 +41,7 @@ class Stream:
         observations of the step: nothing comes after them, so they stand there themselves.
         """
         rows = np.arange(len(observations)) if step.rows is None else step.rows
-        count = len(observations) if step.rows is None else step.count
+        count = len(observations) if step.rows is None else step.total
         starts = check_flags(self._name, step.starts, len(rows))
         # Where all environments begin an episode there is nothing to link: they may be others.
         anew = count != len(self._known) and len(rows) == count and starts.all()

@@ -91,10 +91,11 @@ class Scale:
         scaled: Floats = self.beta * bounded
         return scaled
 
-    def learn(
-        self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: NDArray[np.bool_]
-    ) -> None:
-        """Take in the bonuses of the environments that took a step: `count` rows."""
+    def learn(self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: Any) -> None:
+        """Take in the bonuses of the environments that took a step: `count` rows.
+
+        `starts` marks the first steps of episodes (B,); None: there are none.
+        """
         if len(self._sums) != len(raw):
             self._sums = np.zeros(len(raw))
         if count == 0:
@@ -106,7 +107,8 @@ class Scale:
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
         earlier = self._sums[rows]
         if self.scaling.episodic:
-            earlier = np.where(starts[rows], 0.0, earlier)
+            begins = check_flags(NAME, starts, len(raw))
+            earlier = np.where(begins[rows], 0.0, earlier)
         sums = self.scaling.gamma * earlier + (values - shift)
         self._sums[rows] = sums
         sum_mean = float(np.add.reduce(sums)) / count
@@ -213,8 +215,10 @@ class ScaledBonus:
         active: Any = None,
         truncations: Any = None,
     ) -> Any:
-        optional = {"active": active, "truncations": truncations}
-        only = {name: flags for name, flags in optional.items() if flags is not None}
+        # A bonus of the user's own need not know what is not given.
+        only = {} if active is None else {"active": active}
+        if truncations is not None:
+            only["truncations"] = truncations
         given = self.bonus.observe(
             observations,
             features,
@@ -223,15 +227,14 @@ class ScaledBonus:
             starts=starts,
             **only,
         )
-        raw = to_numpy(given).astype(np.float64)
-        begins = check_flags(NAME, starts, len(raw))
+        raw = to_numpy(given).astype(np.float64, copy=False)
         rows = slice(None) if active is None else np.flatnonzero(check_active(active, raw))
         count = len(raw[rows])
         if is_warming(self.bonus):
             paid = np.zeros_like(raw)
         else:
             paid = self._scale.scaled(raw)
-            self._scale.learn(raw, rows, count, begins)
+            self._scale.learn(raw, rows, count, starts)
         self._scale.rows += count
         return like(paid if active is None else np.where(to_numpy(active), paid, 0.0), given)
 

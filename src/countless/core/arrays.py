@@ -22,7 +22,7 @@ def is_tensor(value: Any) -> bool:
 
 def to_numpy(value: Any) -> NDArray[Any]:
     """`value` as a NumPy array, from whatever device."""
-    if not is_tensor(value):
+    if isinstance(value, np.ndarray) or not is_tensor(value):
         return np.asarray(value)
     found = value.detach().cpu()
     if found.dtype == sys.modules["torch"].bfloat16:  # which NumPy does not have
@@ -41,7 +41,7 @@ def like(values: Any, given: Any) -> Any:
     if tensor is not None:
         torch = sys.modules["torch"]
         return torch.as_tensor(values, dtype=torch.float32, device=tensor.device)
-    return to_numpy(values).astype(np.float64)
+    return to_numpy(values).astype(np.float64, copy=False)
 
 
 def _tensors(given: Any) -> Iterator[Any]:

@@ -213,13 +213,12 @@ class ScaledSR:
 
     def _scaled(self, known: list[StepBonus]) -> list[StepBonus]:
         found = []
-        starts = np.zeros(self._envs, dtype=bool)  # the sums run on over the ends of episodes
         for one in known:
             raw = np.zeros(self._envs)
             raw[one.lane] = one.value
             row = np.array([one.lane])
             found.append(one._replace(value=float(self._scale.scaled(raw[row])[0])))
-            self._scale.learn(raw, row, 1, starts)
+            self._scale.learn(raw, row, 1, None)  # the sums run on over the ends of episodes
             self._scale.rows += 1
         return found
 

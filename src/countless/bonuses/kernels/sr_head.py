@@ -38,6 +38,16 @@ def positive_part(phi, tiny, index, value, count):
 
 
 @njit(nogil=True, cache=True)
+def move_towards_mean(phi, rate, centre):
+    """centre += rate (mean of the rows of phi - centre)"""
+    for j in range(centre.shape[0]):
+        total = F32(0.0)
+        for i in range(phi.shape[0]):
+            total += phi[i, j]
+        centre[j] += rate * (total / F32(phi.shape[0]) - centre[j])
+
+
+@njit(nogil=True, cache=True)
 def deviate(phi, centre, rounding, away):
     """away = phi - centre, and 0 where that is at most `rounding` of the largest entry of centre."""
     largest = F32(0.0)

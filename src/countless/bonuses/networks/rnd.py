@@ -157,7 +157,7 @@ class RND(ObservingBonus):
 
     def _sum_up(self, errors: Tensor, step: Step) -> None:
         """R <- gamma R + r of each environment, never reset, and the variance of these sums."""
-        count = len(errors) if step.rows is None else step.count
+        count = len(errors) if step.rows is None else step.total
         if len(self._sums) != count:
             self._sums = torch.zeros(count, dtype=torch.float64, device=self._device)
         if step.rows is None:

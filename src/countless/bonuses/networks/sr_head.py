@@ -14,6 +14,7 @@ from countless.bonuses.kernels.sr_head import (
     add_outer,
     deviate,
     hash_sides,
+    move_towards_mean,
     multiply,
     positive_part,
 )
@@ -114,7 +115,7 @@ class SuccessorHead:
         self.weights[:] = 0.0
 
     def move_centre(self, phi: Rows, rate: float) -> None:
-        self.centre += np.float32(rate) * (phi.mean(axis=0) - self.centre)
+        move_towards_mean(phi, np.float32(rate), self.centre)
 
     def learn(self, code: Code, goal: Rows, eta: float) -> float:
         """psi(s) <- psi(s) + eta (goal - psi(s)) for each row, as in Eq. 4; the squared error."""

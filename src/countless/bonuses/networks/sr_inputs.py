@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from countless.bonuses.linking import needs_next
+from countless.bonuses.networks.input_scale import RunningScale, SettledScale
 from countless.bonuses.networks.inputs import (
     AlreadyRead,
     area_mean,
@@ -18,7 +19,6 @@ from countless.bonuses.networks.inputs import (
     from_array,
     read_rows,
 )
-from countless.bonuses.networks.running import RunningStatistics
 from countless.bonuses.protocol import State, Transitions
 from countless.bonuses.sr_norm import NAME
 from countless.core.arrays import check_finite, is_tensor, to_numpy
@@ -26,8 +26,6 @@ from countless.core.errors import BadInput, named
 from countless.core.observations import ObservationReader
 
 SIDE = 84
-CLIP = 5.0
-TINY = 1e-8
 HIDDEN = 128
 
 
@@ -97,31 +95,24 @@ class ObservationInput:
     """Images at 84 x 84 and vectors, each entry less its mean and in units of its SD; states one-hot.
 
     What all observations share, such as a background, is taken out: else all would look alike.
-
-    Mean and SD are the running ones, or, if it `settles`, those of the last call of `settle`. Then an
-    SD still grows where that of all rows does, so that what is far from the first rows is told apart.
-    But it never shrinks: what has become rare is read as before.
     """
 
     reads_observations = True
 
     def __init__(self, reader: ObservationReader, device: torch.device, *, settles: bool) -> None:
-        self._reader, self._device, self._settles = reader, device, settles
+        self._reader, self._device = reader, device
         self._channels = reader.shape[0] if len(reader.shape) == 3 else 1
         shape = (self._channels, SIDE, SIDE) if reader.kind == "image" else reader.shape
-        self._statistics = None if reader.kind == "states" else RunningStatistics(shape, device)
-        if self._statistics is not None:
-            self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
+        self._scale: RunningScale | SettledScale | None = None
+        if reader.kind != "states":
+            self._scale = SettledScale(shape) if settles else RunningScale(shape, device)
         self._width = reader.n_states or (reader.shape[0] if reader.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
         return self._scaled(self._values(observations))
 
     def _scaled(self, values: Tensor) -> Tensor:
-        if self._statistics is None:
-            return values
-        scaled = (values - self._mean) / (self._deviation + TINY)
-        return scaled.clamp(-CLIP, CLIP).to(torch.float32)
+        return values if self._scale is None else self._scale.scaled(values)
 
     def _values(self, observations: Any) -> Tensor:
         values = as_input(NAME, self._reader, observations, self._device)
@@ -140,25 +131,17 @@ class ObservationInput:
     def both(self, before: NDArray[Any], after: NDArray[Any], *, learn: bool) -> Tensor:
         """What the network reads of raw rows, then of the next ones, (2B, ...).
 
-        With `learn` the rows are taken into the running statistics first.
+        With `learn` the units learn of the rows first.
         """
         values = self._values(AlreadyRead(np.concatenate([before, after])))
-        if self._statistics is not None and learn:
-            self._statistics.add(values[: len(before)])
-            deviation = self._statistics.deviation()
-            if self._settles:
-                self._deviation = torch.maximum(self._deviation, deviation)
-            else:
-                self._mean, self._deviation = self._statistics.mean, deviation
+        if self._scale is not None and learn:
+            self._scale.learn(values[: len(before)])
         return self._scaled(values)
 
     def settle(self, rows: NDArray[Any]) -> None:
-        """Mean and SD become those of these raw rows, and of no others."""
-        if self._statistics is not None:
-            values = self._values(AlreadyRead(rows))
-            self._statistics = RunningStatistics(tuple(values.shape[1:]), self._device)
-            self._statistics.add(values)
-            self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
+        """Take the units from these raw rows, and from no others."""
+        if isinstance(self._scale, SettledScale):
+            self._scale.settle(self._values(AlreadyRead(rows)))
 
     def encoder(self, features: int) -> nn.Module:
         if self._reader.kind != "image":
@@ -191,19 +174,8 @@ class ObservationInput:
             self._reader.read(NAME, values)
 
     def state(self) -> State:
-        if self._statistics is None:
-            return {}
-        state = self._statistics.state("inputs")
-        if self._settles:
-            state["inputs.settled_mean"] = self._mean.cpu().numpy().copy()
-            state["inputs.settled_deviation"] = self._deviation.cpu().numpy().copy()
-        return state
+        return {} if self._scale is None else self._scale.state()
 
     def load(self, state: Mapping[str, Any]) -> None:
-        if self._statistics is None:
-            return
-        self._statistics.load("inputs", state)
-        self._mean, self._deviation = self._statistics.mean, self._statistics.deviation()
-        if self._settles:
-            kept = (np.array(state[f"inputs.settled_{name}"]) for name in ("mean", "deviation"))
-            self._mean, self._deviation = (torch.as_tensor(v).to(self._mean) for v in kept)
+        if self._scale is not None:
+            self._scale.load(state)
