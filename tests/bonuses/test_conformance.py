@@ -248,7 +248,7 @@ def test_beta_is_the_scale(case):
 
 
 @every_case
-def test_arrays_that_are_reversed_or_read_only(case):
+def test_arrays_that_are_reversed_or_read_only_or_big_endian(case):
     bonus = case.make()
     observations, features = case.batch(3)
     expected = bonus.compute(observations, features)
@@ -256,6 +256,8 @@ def test_arrays_that_are_reversed_or_read_only(case):
     np.testing.assert_allclose(
         bonus.compute(observations[::-1], reversed_features)[::-1], expected, rtol=1e-5
     )
+    swapped = observations.astype(observations.dtype.newbyteorder(">"))
+    np.testing.assert_array_equal(bonus.compute(swapped, features), expected)
     observations.flags.writeable = False
     np.testing.assert_array_equal(bonus.compute(observations, features), expected)
 

@@ -79,6 +79,32 @@ def test_one_truncation_per_environment():
         bonus.observe([0, 1], next_observations=[1, 2], truncations=[True])
 
 
+@pytest.mark.parametrize("name", ["dones", "truncations", "starts"])
+def test_flags_of_another_shape(name):
+    told = {"active": np.array([True, False])}
+    for wrong in (True, [[True], [False], [True]]):
+        with pytest.raises(BadInput, match=r"observe: [13] flags for 2 observations"):
+            make_bonus("counts", 3).observe(
+                [0, 1], next_observations=[1, 2], **told, **{name: wrong}
+            )
+    flat, column = make_bonus("sr-norm", 3), make_bonus("sr-norm", 3)
+    flags = np.array([True, False])
+    for bonus, shape in ((flat, (2,)), (column, (2, 1))):
+        bonus.observe([0, 1], next_observations=[1, 2], **told, **{name: flags.reshape(shape)})
+    for key, value in flat.state_dict().items():
+        np.testing.assert_array_equal(column.state_dict()[key], value, err_msg=key)
+
+
+def test_other_environments_in_the_next_call():
+    """Fewer than before: those that ended are not among them."""
+    bonus = make_bonus("counts", 9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for rows in ([0, 1, 2, 3], [3, 2]):
+            flags = np.arange(len(rows)) == len(rows) - 1
+            bonus.observe(rows, next_observations=rows, dones=~flags & False, truncations=flags)
+
+
 def test_observations_of_several_parts():
     space = gymnasium.spaces.Dict(
         {"a": gymnasium.spaces.Discrete(5), "b": gymnasium.spaces.Box(0, 1, (2,))}

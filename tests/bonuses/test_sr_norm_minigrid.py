@@ -50,4 +50,4 @@ def test_what_was_seen_often_is_not_paid_as_new(task):
     print(task, found, "without settling:", running)
     assert [late for late, _ in found] == [0, 0, 0]
     assert all(seen > 30 for _, seen in found)
-    assert all(late > 0 for late, _ in running)
+    assert sum(late for late, _ in running) > 10

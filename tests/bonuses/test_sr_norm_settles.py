@@ -162,18 +162,85 @@ def test_it_goes_on_from_any_moment_to_the_bit(more):
             np.testing.assert_array_equal(value, resumed.state_dict()[name], err_msg=name)
 
 
-def test_states_that_do_not_fit():
-    before, after, dones = next(transitions(2))
+def state_of(**parameters):
+    """Of a bonus that has learned one batch of three rows."""
+    bonus = make_bonus("sr-norm", (SIZE,), **SMALL | parameters)
+    before, after, dones = next(transitions(1))
+    bonus.update(Transitions(before, after, dones=dones))
+    return bonus.state_dict()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"first.after": np.zeros((2, SIZE))},
+        {"first.before": np.zeros((3, SIZE + 1)), "first.after": np.zeros((3, SIZE + 1))},
+        {"first.before": np.array(["a"] * 3)},
+        {"first.dones": np.zeros((3, 1), dtype=bool)},
+        {"first.sizes": np.array([2])},
+        {"first.sizes": np.array([4, -1])},
+        {"first.sizes": np.array([3.0])},
+        {"first.rows": 4},
+        {"first.rows": 9},  # all are there: none is kept any more
+    ],
+    ids=lambda wrong: " ".join(f"{name} {np.shape(value)}" for name, value in wrong.items()),
+)
+def test_first_rows_that_do_not_fit(wrong):
+    bonus = make_bonus("sr-norm", (SIZE,), settle=9, **SMALL)
+    with pytest.raises(BadInput, match=r"do not fit together, or not this bonus: after \d rows"):
+        bonus.load_state_dict(state_of(settle=9) | wrong)
+
+
+def test_states_of_another_bonus():
     settling = make_bonus("sr-norm", (SIZE,), settle=9, **SMALL)
-    settling.update(Transitions(before, after, dones=dones))
-    state = settling.state_dict()
-    with pytest.raises(BadInput, match="3 observations, 2 next observations, 3 flags"):
-        settling.load_state_dict(state | {"first.after": after[:2]})
-    with pytest.raises(BadInput, match="this state lacks 'inputs"):
-        make_bonus("sr-norm", (SIZE,), settle=0, **SMALL).load_state_dict(state)
-    lacks = {name: value for name, value in state.items() if name != "first.sizes"}
+    with pytest.raises(BadInput, match="saved with settle=2, and this bonus has settle=9"):
+        settling.load_state_dict(state_of(settle=2))
+    with pytest.raises(BadInput, match=r"lacks 'inputs\.variance'"):
+        make_bonus("sr-norm", (SIZE,), settle=0, **SMALL).load_state_dict(state_of(settle=9))
+    lacks = {name: value for name, value in state_of(settle=9).items() if name != "first.sizes"}
     with pytest.raises(BadInput, match=r"lacks 'first\.sizes'"):
         settling.load_state_dict(lacks)
+
+
+def test_images_do_not_settle():
+    with pytest.raises(BadInput, match="images do not settle: settle=0, their default, not 8"):
+        make_bonus("sr-norm", (84, 84), settle=8)
+    assert make_bonus("sr-norm", (84, 84)).parameters.settle == 0
+
+
+@pytest.mark.parametrize("settle", [0, 10])
+@pytest.mark.parametrize(
+    "more", [{}, {"target_period": 3}, {"reconstruction": True, "target_period": 4}]
+)
+def test_observe_pays_what_compute_does(more, settle):
+    bonus = make_bonus("sr-norm", (SIZE,), seed=1, settle=settle, **SMALL | more)
+    for before, after, dones in transitions(12):
+        paid = bonus.observe(before, next_observations=after, dones=dones)
+        np.testing.assert_array_equal(paid, bonus.compute(before))
+
+
+def test_rounding_makes_nothing_new():
+    """phi differs in its last bits between batches of different sizes: one observation stays one."""
+    bonus = make_bonus("sr-norm", (SIZE,), beta=1.0)
+    one = np.arange(1.0, SIZE + 1.0)[None]
+    for step in range(300):
+        rows = np.repeat(one, 1 + step % 7, axis=0)
+        bonus.observe(rows, next_observations=rows, dones=np.zeros(len(rows), dtype=bool))
+    for count in (1, 7, 33):
+        assert (bonus.compute(np.repeat(one, count, axis=0)) < 0.2).all(), count
+    assert bonus.compute(one + 1.0) > 19.9
+
+
+def test_given_features_are_not_rounded():
+    """A large constant among an agent's features must not hide all others."""
+    often, seldom = np.zeros((2, 1, 4), np.float32)
+    often[:, 0], seldom[:, 1] = 1.0, 1.0
+    often[:, 3] = seldom[:, 3] = 1e6
+    bonus = make_bonus("sr-norm", 2, form="features", features=4, beta=1.0, settle=50, eta=0.1)
+    for step in range(400):
+        phi = seldom if step % 40 == 0 else often
+        bonus.update(Transitions([0], [0], features=phi, next_features=phi, dones=[True]))
+    assert bonus.compute([0], seldom) > 1.2 * bonus.compute([0], often)
 
 
 def test_what_is_kept_is_dropped_in_the_end():
@@ -188,10 +255,10 @@ def test_what_is_kept_is_dropped_in_the_end():
 def test_arrays_that_a_loop_uses_again_are_copied():
     """Vector environments may write each step's observations into the same array."""
     reused, fresh = (make_bonus("sr-norm", (SIZE,), settle=9, **SMALL) for _ in range(2))
-    row, after_row = np.zeros((2, ROWS, SIZE))
+    (row, after_row), flags = np.zeros((2, ROWS, SIZE)), np.zeros(ROWS, dtype=bool)
     for before, after, dones in transitions(5):
-        row[:], after_row[:] = before, after
-        reused.observe(row, next_observations=after_row, dones=dones)
+        row[:], after_row[:], flags[:] = before, after, dones
+        reused.observe(row, next_observations=after_row, dones=flags)
         fresh.observe(before, next_observations=after, dones=dones)
     np.testing.assert_array_equal(reused.compute(row), fresh.compute(row))
 

@@ -119,7 +119,7 @@ def test_every_column_is_an_agent_of_the_library():
         (["table3", "--games", "Pongg"], "the games of table3 are Freeway, Gravitar"),
         (["ablations", "--games", "Venture"], "the games of ablations are MontezumaRevenge, not V"),
         (["table3", "--scale", "huge"], "--scale must be one of smoke, laptop, paper"),
-        (["table3", "--seeds", "-1"], "--seed must be a whole number"),
+        (["table3", "--seeds", "-1"], "--seeds must be a whole number"),
         (["table3", "--seeds", "1", "1"], "--seeds names a seed twice: 1 1"),
         (["table3", "--runs", "100"], "table3 takes --scale, --games, --seeds, not --runs"),
         (["table1", "--games", "Venture"], "table1 takes --runs, --seed, not --games"),

@@ -50,9 +50,12 @@ class ObservingBonus(ABC):
     ) -> Any:
         mask = None if active is None else check_active(active, observations)
         count = count_rows(observations)
-        for flags in (dones, starts, truncations):
-            if flags is not None and len(flags) != count:
-                check_flags("observe", flags, count)
+        dones, starts, truncations = (
+            flags
+            if flags is None or getattr(flags, "shape", None) == (count,)
+            else check_flags("observe", flags, count)
+            for flags in (dones, starts, truncations)
+        )
         if starts is None:
             self._resets.look(observations, next_observations, (dones, truncations), mask)
         if mask is None or mask.all():

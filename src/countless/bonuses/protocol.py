@@ -86,8 +86,9 @@ class Bonus(Protocol):
         and are not linked to what came before, and `dones` marks observations that are terminal: no
         later call leaves them, so that they are learned at once. Rows where `active` is False took no
         step, as when Gymnasium's vector environments only reset them: they teach nothing and are
-        paid 0. `truncations` marks transitions after which an episode was cut off. It changes nothing
-        that is learned; with it, a loop that forgot `active` is warned after these ends too.
+        paid 0. `truncations` marks transitions after which an episode was cut off, for environments
+        that reset in the step after it. It changes nothing that is learned; with it, a loop that
+        forgot `active` is warned after these ends too.
         """
         ...
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.bonuses.batches import same_rows, take_rows
+from countless.bonuses.batches import count_rows, same_rows, take_rows
 from countless.core.arrays import to_numpy
 
 MESSAGE = (
@@ -27,9 +27,8 @@ class ResetWatch:
     """Looks whether the observations that ended an episode are left in the next call; warns once."""
 
     def __init__(self) -> None:
-        self._ended: tuple[NDArray[np.int64], Any] | None = (
-            None  # rows of the last call, what they saw
-        )
+        # Of the last call: how many rows it had, which of them ended, and what these saw.
+        self._ended: tuple[int, NDArray[np.int64], Any] | None = None
         self._warned = False
 
     def look(
@@ -46,8 +45,9 @@ class ResetWatch:
         if self._warned:
             return
         ended, self._ended = self._ended, None
-        if ended is not None:
-            rows, seen = ended
+        count = count_rows(observations)
+        if ended is not None and ended[0] == count:  # else they are other environments
+            _, rows, seen = ended
             kept = np.ones(len(rows), dtype=bool) if mask is None else mask[rows]
             self._warned = bool(kept.any()) and same_rows(
                 take_rows(observations, rows[kept]), take_rows(seen, np.flatnonzero(kept))
@@ -61,4 +61,4 @@ class ResetWatch:
             ]
             rows = np.flatnonzero(np.logical_or.reduce(given)) if given else np.zeros(0, np.int64)
             if len(rows):
-                self._ended = rows, take_rows(next_observations, rows)
+                self._ended = count, rows, take_rows(next_observations, rows)

@@ -47,14 +47,14 @@ class SRNormParameters:
     )
     recency: float = real(
         0.001,
-        "the least rate of the running mean of phi, about which the planes lie: what was seen long ago "
-        "slowly becomes new again; 0: never",
+        "rate of the running mean of phi, about which the planes lie (with settle=0 the least one): "
+        "what was seen long ago slowly becomes new again; 0: never",
         "[0, 1]",
     )
     settle: int = whole(
         2_000,
         "transitions that are kept at first, and learned again as the means and SDs of the inputs get "
-        "better known; 0, as for images: none",
+        "better known; 0, as images must have: none",
         "[0, 100000]",
     )
     target_period: int = whole(1, "updates between copies of the target network", "[1, inf)")
@@ -82,6 +82,11 @@ def _make(
                 f"not {observations.kind}s"
             )
         return TabularSRNorm(observations, parameters)
+    if parameters.settle and form != "features" and observations.kind == "image":
+        raise BadInput(
+            f"{NAME}: images do not settle: {named('settle', 0)}, their default, "
+            f"not {parameters.settle}"
+        )
     need_torch(f"{NAME} with a network")
     from countless.bonuses.networks.sr import NetworkSRNorm
 

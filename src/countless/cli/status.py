@@ -74,7 +74,7 @@ def job_table(jobs: Sequence[Mapping[str, Any]], folder: Path, width: int) -> Ta
         labels=len(columns) - 2,
         note=f"The folder of a job is {folder}/AGENT-ENV-seed-SEED-ID; {ids}. "
         + (
-            "Settings are those in which jobs of one agent and env differ. "
+            "Settings are told where runs of one agent and env differ, less those that most share. "
             if shows_settings
             else ""
         )
@@ -83,21 +83,13 @@ def job_table(jobs: Sequence[Mapping[str, Any]], folder: Path, width: int) -> Ta
 
 
 def settings_apart(jobs: Sequence[StoredJob]) -> list[list[str]]:
-    """For each job, the settings in which jobs of its agent in its environment differ."""
+    """For each job, what tells its settings from those of its agent's other jobs in its environment.
 
-    def config(job: StoredJob) -> dict[str, Any] | None:
-        if job.about.get("engine") not in EPISODIC:
-            return None
-        return dict(job.about["identity"]["config"])
-
-    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for job in jobs:
-        if (own := config(job)) is not None:
-            alike.setdefault((job.about["agent"], job.about["env"]), []).append(own)
-    return [
-        [] if own is None else differences(own, alike[job.about["agent"], job.about["env"]])
-        for job, own in ((job, config(job)) for job in jobs)
-    ]
+    Of tabular jobs, which may hold many settings each, nothing is told.
+    """
+    about = [job.about if job.about.get("engine") in EPISODIC else {} for job in jobs]
+    configs = [one["identity"]["config"] if one else {} for one in about]
+    return differences(configs, [(one.get("agent"), one.get("env")) for one in about])
 
 
 def _settings(job: Mapping[str, Any]) -> str:

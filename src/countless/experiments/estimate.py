@@ -224,15 +224,7 @@ def _told_apart(kinds: Iterable[Sequence[Job]]) -> list[str]:
     """The parameters that tell the kinds of jobs of one agent apart."""
     runs = [_run_of(jobs[0]) for jobs in kinds]
     configs = [dict(run.identity().get("config", {})) for run in runs]
-    return [
-        ", ".join(
-            differences(
-                own,
-                [c for c, other in zip(configs, runs, strict=True) if other.agent == run.agent],
-            )
-        )
-        for own, run in zip(configs, runs, strict=True)
-    ]
+    return [", ".join(words) for words in differences(configs, [run.agent for run in runs])]
 
 
 def _line(jobs: Sequence[Job], settings: str) -> Line:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -160,21 +161,36 @@ def varying_parameters(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name for name in names if len({str(config.get(name)) for config in configs}) > 1]
 
 
-def differences(own: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What tells a configuration from others: "norm 2", "beta 0.1".
+def differences(configs: Sequence[Mapping[str, Any]], kinds: Sequence[Hashable]) -> list[list[str]]:
+    """For each configuration, what tells it from others of its kind.
 
     Where they differ in many parameters, those in which it is like most of them are left out.
+
+    >>> differences([{"norm": 1.0, "beta": 0.5}, {"norm": 2.0, "beta": 0.5}, {"beta": 3.0}], "aab")
+    [['norm 1'], ['norm 2'], []]
     """
-    varying = varying_parameters(configs)
-    if len(varying) > MANY_PARAMETERS:
-        varying = [name for name in varying if not _as_most(name, own, configs)]
-    return [f"{name} {short_value(own.get(name))}" for name in varying]
+    told: list[list[str]] = [[] for _ in configs]
+    members: dict[Hashable, list[int]] = {}
+    for i, kind in enumerate(kinds):
+        members.setdefault(kind, []).append(i)
+    for at in members.values():
+        alike = [configs[i] for i in at]
+        varying = varying_parameters(alike)
+        usual = _usual(varying, alike) if len(varying) > MANY_PARAMETERS else {}
+        for i, own in zip(at, alike, strict=True):
+            told[i] = [
+                f"{name} {short_value(own.get(name))}"
+                for name in varying
+                if usual.get(name) != str(own.get(name))
+            ]
+    return told
 
 
-def _as_most(name: str, own: Mapping[str, Any], configs: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether more than half of the configurations have its value of a parameter."""
-    value = str(own.get(name))
-    return 2 * sum(str(other.get(name)) == value for other in configs) > len(configs)
+def _usual(names: Sequence[str], configs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The values of parameters that more than half of the configurations have."""
+    counted = {name: Counter(str(one.get(name)) for one in configs) for name in names}
+    most = {name: counts.most_common(1)[0] for name, counts in counted.items()}
+    return {name: value for name, (value, n) in most.items() if 2 * n > len(configs)}
 
 
 def best_first(groups: Sequence[Group]) -> list[Group]:
@@ -187,9 +203,9 @@ def label_groups(groups: Sequence[Group]) -> list[str]:
     """For each group, the name that tells it from the others."""
     envs = {group.env for group in groups}
     labels = []
-    for group in groups:
+    told_of = differences([group.config for group in groups], [group.agent for group in groups])
+    for group, parts in zip(groups, told_of, strict=True):
         alike = [other for other in groups if other.agent == group.agent]
-        parts = differences(group.config, [other.config for other in alike])
         if len({other.length for other in alike}) > 1:
             parts.append(group.length)
         label = group.agent + (f" ({', '.join(parts)})" if parts else "")

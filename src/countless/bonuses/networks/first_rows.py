@@ -76,7 +76,8 @@ class FirstRows:
 
     def state(self) -> State:
         """What is kept; empty arrays where nothing is."""
-        counts = {"first.rows": self._rows, "first.looked_at": self._looked_at}
+        counts = {"first.most": self._most, "first.rows": self._rows}
+        counts["first.looked_at"] = self._looked_at
         sizes = np.array([len(dones) for _, _, dones in self._parts], np.int64)
         if not self._parts:
             nothing = np.zeros(0)
@@ -85,19 +86,36 @@ class FirstRows:
             rows = {"before": self.before, "after": self.after, "dones": self.dones}
         return counts | {"first.sizes": sizes} | {f"first.{key}": v for key, v in rows.items()}
 
-    def load(self, state: Mapping[str, Any]) -> None:
+    def load(self, state: Mapping[str, Any], shape: tuple[int, ...]) -> None:
+        """`shape` is that of one observation."""
+        rows, most = int(state["first.rows"]), int(state["first.most"])
+        if most != self._most:
+            raise BadInput(
+                f"{self._name}: this state was saved with settle={most}, and this bonus has "
+                f"settle={self._most}"
+            )
         before, after, dones, sizes = (
             np.array(state[f"first.{key}"]) for key in ("before", "after", "dones", "sizes")
         )
-        if not (len(before) == len(after) == len(dones) == sizes.sum()):
+        batches = sizes.dtype.kind in "iu" and sizes.ndim == 1 and bool((sizes >= 0).all())
+        kept = (rows if rows < most else 0, *shape)
+        if not (
+            batches
+            and sizes.sum() == kept[0]
+            and (not len(sizes) or before.shape == after.shape == kept)
+            and dones.shape == kept[:1]
+            and before.dtype.kind in "biuf"
+            and after.dtype.kind in "biuf"
+        ):
             raise BadInput(
-                f"{self._name}: the first rows of this state do not fit together: {len(before)} "
-                f"observations, {len(after)} next observations, {len(dones)} flags"
+                f"{self._name}: the first rows of this state do not fit together, or not this bonus: "
+                f"after {rows} rows {kept} should be kept, not {before.shape} and {after.shape} with "
+                f"flags {dones.shape}"
             )
         ends = np.cumsum(sizes)[:-1]
-        parts = (np.split(rows, ends) for rows in (before, after, dones.astype(bool)))
+        parts = (np.split(part, ends) for part in (before, after, dones.astype(bool)))
         self._parts = list(zip(*parts, strict=True)) if len(sizes) else []
-        self._rows, self._looked_at = int(state["first.rows"]), int(state["first.looked_at"])
+        self._rows, self._looked_at = rows, int(state["first.looked_at"])
 
 
 UNSHAPED = dict.fromkeys(("first.before", "first.after", "first.dones", "first.sizes"))

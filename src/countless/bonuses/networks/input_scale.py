@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from countless.bonuses.kernels.inputs import standardise, widen
@@ -42,33 +40,34 @@ class RunningScale:
 
 
 class SettledScale:
-    """Mean and SD of the rows of the last call of `settle`; then the mean stays, and an SD only grows.
+    """Mean and SD of the vectors of the last `settle`; then the mean stays, and an SD only grows.
 
     It does so where what is learned lies far from that mean, so that it is told apart. It never
     shrinks: what has become rare is read as before.
     """
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.settle(torch.zeros(0, *shape))
+    def __init__(self, size: int) -> None:
+        self.settle(torch.zeros(0, size))
 
     def settle(self, values: Tensor) -> None:
-        """Forget all else that was learned."""
-        known = RunningStatistics((math.prod(values.shape[1:]),), CPU)
-        known.add(values.flatten(1).cpu())
+        """Take all from these vectors (B, d), and forget what was learned before."""
+        known = RunningStatistics(tuple(values.shape[1:]), CPU)
+        known.add(values.cpu())
         self._mean, self._deviation = known.mean.numpy(), known.deviation().numpy()
         # About the mean, with those of the first guess.
         self._squares, self._count = known.variance.numpy() * known.count, known.count
 
     def learn(self, values: Tensor) -> None:
-        widen(_rows(values), self._mean, self._squares, self._count, self._deviation)
-        self._count += len(values)
+        rows = values.cpu().numpy()
+        widen(rows, self._mean, self._squares, self._count, self._deviation)
+        self._count += len(rows)
 
     def scaled(self, values: Tensor) -> Tensor:
-        """Of values (B, *shape), as float32."""
-        rows = _rows(values)
+        """Of vectors (B, d), as float32."""
+        rows = values.cpu().numpy()
         out = np.empty(rows.shape, np.float32)
         standardise(rows, self._mean, self._deviation, TINY, CLIP, out)
-        return torch.from_numpy(out).view(values.shape).to(values.device)
+        return torch.from_numpy(out).to(values.device)
 
     def state(self) -> State:
         return {
@@ -84,9 +83,3 @@ class SettledScale:
             for name in ("mean", "deviation", "squares")
         )
         self._count = float(state["inputs.count"])
-
-
-def _rows(values: Tensor) -> NDArray[np.float32]:
-    """(B, d), on the CPU."""
-    rows: NDArray[np.float32] = values.cpu().flatten(1).numpy()
-    return rows

@@ -29,8 +29,9 @@ def make_device(name: str) -> torch.device:
 
 
 def from_array(values: NDArray[Any]) -> Tensor:
-    """A tensor of any array: reversed, broadcast or read-only ones are copied."""
-    return torch.from_numpy(np.require(values, requirements=["C", "W"]))
+    """A tensor of any array: reversed, broadcast, read-only or big-endian ones are copied."""
+    native = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+    return torch.from_numpy(np.require(native, requirements=["C", "W"]))
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class NetworkSRNorm(ObservingBonus):
             planes,
             parameters.tables,
             sums=parameters.norm == 1.0,
-            rounding=ROUNDING if parameters.settle else 0.0,
+            rounding=ROUNDING if parameters.settle and self._input.reads_observations else 0.0,
         )
         self.decoder, self._adam = None, None
         # What never differs from the network is not kept twice.
@@ -146,7 +146,7 @@ class NetworkSRNorm(ObservingBonus):
         unshaped = UNSHAPED | (first_rows.UNSHAPED if self.parameters.settle else {})
         check_state(NAME, state, self.state_dict() | unshaped)
         if self.parameters.settle:
-            self._first.load(state)
+            self._first.load(state, self._input.shape)
         load_module("encoder", self.encoder, state)
         self.head.load("head", state)
         if self.target_head is not self.head:

@@ -36,6 +36,7 @@ class FeatureInput:
 
     def __init__(self, reader: ObservationReader, width: int, device: torch.device) -> None:
         self._reader, self._width, self._device = reader, width, device
+        self.shape: tuple[int, ...] = (width,)  # of a raw row
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
         if observations is not None:
@@ -101,11 +102,14 @@ class ObservationInput:
 
     def __init__(self, reader: ObservationReader, device: torch.device, *, settles: bool) -> None:
         self._reader, self._device = reader, device
+        self.shape = reader.shape  # of a raw row
         self._channels = reader.shape[0] if len(reader.shape) == 3 else 1
-        shape = (self._channels, SIDE, SIDE) if reader.kind == "image" else reader.shape
         self._scale: RunningScale | SettledScale | None = None
-        if reader.kind != "states":
-            self._scale = SettledScale(shape) if settles else RunningScale(shape, device)
+        if reader.kind == "vector" and settles:
+            self._scale = SettledScale(*reader.shape)
+        elif reader.kind != "states":
+            size = (self._channels, SIDE, SIDE) if reader.kind == "image" else reader.shape
+            self._scale = RunningScale(size, device)
         self._width = reader.n_states or (reader.shape[0] if reader.kind == "vector" else 0)
 
     def __call__(self, observations: Any, features: Any) -> Tensor:
