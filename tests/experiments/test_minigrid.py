@@ -117,7 +117,16 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
     assert 0.0 <= overall.rows[1][5] <= 1.0  # of PPO with counts against PPO alone
     assert overall.rows[2][5] is overall.rows[3][5] is None  # no rivals: alone, both
     assert {figure.stem.name for figure in shown.section.figures} == {"curves", "profiles"}
-    curves, *_, success = shown.section.panels
+    curves, profiles, success = shown.section.panels
+    assert [chart.title for chart in profiles.charts] == [
+        "PPO, all tasks as symbols",
+        "SB3's DQN, all tasks as symbols",
+        "our DQN, all tasks as symbols",
+    ]
+    looks = {
+        (line.label, line.style) for chart in profiles.charts + curves.charts for line in chart.series
+    }
+    assert len(looks) == len({label for label, _ in looks}) > 1  # each line looks alike everywhere
     assert [chart.title for chart in curves.charts] == [
         "PPO in DoorKey-6x6", "SB3's DQN in DoorKey-6x6", "our DQN in DoorKey-6x6",
         "PPO in DoorKey-6x6 (pictures)", "our DQN in DoorKey-6x6 (pictures)",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countless.analysis.curves import PALETTE, Curve, band, line_styles, spread
+from countless.analysis.curves import PALETTE, Curve, Styles, band, line_styles, spread
 from countless.analysis.statistics import profile
 
 LEVELS = 160  # points of a distribution
@@ -221,9 +221,14 @@ def banded(label: str, x: NDArray[Any], y: NDArray[Any], style: tuple[str, str])
     return Series(label, x[known], mean[known], low[known], high[known], style)
 
 
-def curve_chart(title: str, curves: Mapping[str, tuple[str, Curve]]) -> Chart:
-    """Mean return over the runs with its band, one line for each label -> (agent, curve)."""
-    chosen = line_styles({label: agent for label, (agent, _) in curves.items()})
+def curve_chart(
+    title: str, curves: Mapping[str, tuple[str, Curve]], chosen: Styles | None = None
+) -> Chart:
+    """Mean return over the runs with its band, one line for each label -> (agent, curve).
+
+    `chosen` has the styles of the labels, where other charts have lines of the same names.
+    """
+    chosen = chosen or line_styles({label: agent for label, (agent, _) in curves.items()})
     units = [curve.unit for _, curve in curves.values()]
     unit = units[-1] if units else "steps"
     series = tuple(
@@ -258,11 +263,16 @@ def distribution_chart(
 
 
 def profile_chart(
-    title: str, scores: Mapping[str, Sequence[NDArray[Any]]], x: str, most: int = len(PALETTE)
+    title: str,
+    scores: Mapping[str, Sequence[NDArray[Any]]],
+    x: str,
+    most: int = len(PALETTE),
+    chosen: Styles | None = None,
 ) -> Chart:
     """Performance profiles with their 95% bands (Agarwal et al. 2021): the share of runs with at least
-    a score in percent, averaged over the tasks. All but the first `most` wait to be asked for."""
-    chosen = line_styles({label: label for label in scores})
+    a score in percent, averaged over the tasks. All but the first `most` wait to be asked for.
+    `chosen` is as for `curve_chart`."""
+    chosen = chosen or line_styles({label: label for label in scores})
     levels = np.linspace(0.0, 1.0, 101)
     series = []
     for i, (label, tasks) in enumerate(scores.items()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from countless.analysis.plots import STYLE, save_figure, short
 from countless.analysis.statistics import FEWEST_RUNS, RESAMPLES
 
 Array = NDArray[np.float64]
+Styles = Mapping[str, tuple[str, str]]  # of each label: colour and dash
 
 # Okabe & Ito's colours, which colour-blind readers tell apart too, and three ways to draw a line.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#8C6D00")
@@ -115,7 +116,7 @@ def spread(y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def plot_curves(
     curves: Mapping[str, tuple[str, Curve]],
     ax: Axes | None = None,
-    chosen: Mapping[str, tuple[str, str]] | None = None,
+    chosen: Styles | None = None,
 ) -> Axes:
     """Mean return with the band of `spread`, one line for each label -> (agent, curve)."""
     with plt.rc_context(STYLE):
@@ -161,22 +162,37 @@ def plot_distribution(returns: Mapping[str, Array], ax: Axes | None = None) -> A
     return ax
 
 
-def draw_curves(stem: Path, panels: Mapping[str, Mapping[str, tuple[str, Curve]]]) -> None:
+def draw_curves(
+    stem: Path,
+    panels: Mapping[str, Mapping[str, tuple[str, Curve]]],
+    chosen: Styles | None = None,
+) -> None:
     """`<stem>.png` and `<stem>.svg`: one panel per title, one curve per label -> (agent, curve)."""
     every = {label: agent for curves in panels.values() for label, (agent, _) in curves.items()}
-    chosen = line_styles(every)
+    looks = chosen or line_styles(every)
+    draw_panels(
+        stem, list(panels), list(every), lambda title, ax: plot_curves(panels[title], ax, looks)
+    )
+
+
+def draw_panels(
+    stem: Path, titles: Sequence[str], labels: Sequence[str], plot: Callable[[str, Axes], Any]
+) -> None:
+    """`<stem>.png` and `<stem>.svg`: one panel per title, drawn by `plot`, and one legend for all.
+
+    The legend has those of `labels` that are drawn; every label is to look alike in all panels.
+    """
     with plt.rc_context(STYLE):
-        across = min(3, len(panels))
-        down = math.ceil(len(panels) / across)
+        across = min(3, len(titles))
+        down = math.ceil(len(titles) / across)
         figure, axes = plt.subplots(
             down, across, figsize=(4.6 * across, 3.5 * down), squeeze=False, layout="constrained"
         )
-        for ax in axes.flat[len(panels) :]:
+        for ax in axes.flat[len(titles) :]:
             ax.set_visible(False)
         handles: dict[str, Any] = {}
-        for ax, (title, curves) in zip(axes.flat, panels.items(), strict=False):
-            # Every label has its style in all panels, whichever of them it is missing from.
-            plot_curves(curves, ax, chosen)
+        for ax, title in zip(axes.flat, titles, strict=False):
+            plot(title, ax)
             if ax.get_legend() is not None:
                 ax.get_legend().remove()
             ax.set_title(title)
@@ -184,8 +200,8 @@ def draw_curves(stem: Path, panels: Mapping[str, Mapping[str, tuple[str, Curve]]
         for row in axes:
             for ax in row[1:]:
                 ax.set_ylabel("")
-        if len(every) > 1:
-            shown = [label for label in every if label in handles]
+        shown = [label for label in labels if label in handles]
+        if len(labels) > 1 and shown:
             # Beside the panels long labels would leave them no room.
             long = max(map(len, shown)) > LONG_LABEL
             figure.legend(

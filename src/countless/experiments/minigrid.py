@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from countless.analysis.charts import Intervals, Mark, Panels, curve_chart, profile_chart
+from countless.analysis.curves import line_styles
 from countless.analysis.statistics import pooled_iqm, probability_of_improvement
 from countless.analysis.tables import Cell, Table, counted
 from countless.envs.minigrid import PICTURES, SYMBOLS, VIEWS
@@ -114,10 +115,11 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
         for env, seen_as in cells(plan)
         if seen_as == view
     }
+    chosen = line_styles({row.explores_by: row.explores_by for row in ROWS})
     figures: list[Figure] = []
     shown: list[Panels] = []
     if drawn := {title: panel for title, panel in panels.items() if panel}:
-        draw_curves(folder / "curves", drawn)
+        draw_curves(folder / "curves", drawn, chosen)
         figures.append(
             Figure(
                 folder / "curves",
@@ -127,10 +129,19 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
                 interactive=True,
             )
         )
-        charts = tuple(curve_chart(title, panel) for title, panel in drawn.items())
+        charts = tuple(curve_chart(title, panel, chosen) for title, panel in drawn.items())
         shown.append(Panels("minigrid-curves", figures[-1].caption, charts))
     if whole:
-        draw_profiles(folder / "profiles", whole)
+        profiles = {
+            f"{family}, all tasks as symbols": {
+                row.explores_by: whole[row.label]
+                for row in ROWS
+                if row.family == family and row.label in whole
+            }
+            for family in ALONE
+        }
+        profiles = {title: scores for title, scores in profiles.items() if scores}
+        draw_profiles(folder / "profiles", profiles, chosen)
         figures.append(
             Figure(
                 folder / "profiles",
@@ -139,11 +150,12 @@ def render(plan: Plan, records: Records, folder: Path) -> Section:
                 interactive=True,
             )
         )
-        profiles = profile_chart(
-            "All tasks as symbols", whole, "success in the last 100 episodes (%)"
+        x = "success in the last 100 episodes (%)"
+        charts = tuple(
+            profile_chart(title, scores, x, chosen=chosen) for title, scores in profiles.items()
         )
         caption = f"{figures[-1].caption} The band is the 95% interval, from five seeds on."
-        shown.append(Panels("minigrid-profiles", caption, (profiles,)))
+        shown.append(Panels("minigrid-profiles", caption, charts))
     if any(found.values()):
         shown.append(_successes(found, plan, whole))
     extent = EXTENTS[plan.scale]
