@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from countless.bonuses import load_state, make_bonus, save_state
+from countless.bonuses.kernels.scale import total
 from countless.bonuses.scaled import MOST, SETTLE, SLOWEST, ScaledBonus, Scaling
 from countless.core.errors import BadInput
 
@@ -252,6 +255,19 @@ def test_bad_input():
     bonus = make_bonus("counts", 6, scale="std")
     with pytest.raises(BadInput, match="saved without scaling"):
         bonus.load_state_dict(make_bonus("counts", 6).state_dict())
+
+
+def test_the_bonus_inside_gives_one_number_per_environment():
+    bonus = ScaledBonus(Given(), Scaling())
+    with pytest.raises(BadInput, match=r"must give \(B,\), not \(4, 1\)"):
+        bonus.observe(np.zeros((ENVS, 1)))
+
+
+@given(st.integers(0, 128), st.integers(0, 2**32 - 1))
+def test_sums_are_numpys_to_the_bit(size, seed):
+    """Records that were made with NumPy's own sums stay what they are."""
+    values = np.random.default_rng(seed).lognormal(sigma=8.0, size=size)
+    assert total(values) == np.add.reduce(values)
 
 
 @pytest.mark.parametrize(

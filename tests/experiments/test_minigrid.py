@@ -124,7 +124,9 @@ def test_it_runs_and_is_shown(tiny, tmp_path):
         "our DQN, all tasks as symbols",
     ]
     looks = {
-        (line.label, line.style) for chart in profiles.charts + curves.charts for line in chart.series
+        (line.label, line.style)
+        for chart in profiles.charts + curves.charts
+        for line in chart.series
     }
     assert len(looks) == len({label for label, _ in looks}) > 1  # each line looks alike everywhere
     assert [chart.title for chart in curves.charts] == [

@@ -86,7 +86,7 @@ class BonusVecEnv(VecEnvWrapper):
         if self._last is None:
             raise BadInput("call reset before the first step")
         observations, rewards, dones, infos = self.venv.step_wait()
-        ended = np.flatnonzero(dones)
+        (ended,) = dones.nonzero()
         reached = _with_terminal(observations, ended, infos)
         terminated = dones.copy()
         for row in ended:

@@ -51,11 +51,8 @@ class ObservingBonus(ABC):
         mask = None if active is None else check_active(active, observations)
         count = count_rows(observations)
         dones, starts, truncations = (
-            flags
-            if flags is None or getattr(flags, "shape", None) == (count,)
-            else check_flags("observe", flags, count)
-            for flags in (dones, starts, truncations)
-        )
+            _one_each(dones, count), _one_each(starts, count), _one_each(truncations, count)
+        )  # fmt: skip
         if starts is None:
             self._resets.look(observations, next_observations, (dones, truncations), mask)
         if mask is None or mask.all():
@@ -83,6 +80,13 @@ class ObservingBonus(ABC):
     @abstractmethod
     def _observe(self, step: Step) -> Any:
         """Learn from the step, and give the bonus of its rows."""
+
+
+def _one_each(flags: Any, count: int) -> Any:
+    """Flags (B,), arrays or tensors as they are; None stays."""
+    if flags is None or getattr(flags, "shape", None) == (count,):
+        return flags
+    return check_flags("observe", flags, count)
 
 
 def check_active(active: Any, observations: Any) -> NDArray[np.bool_]:

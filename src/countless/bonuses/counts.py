@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -78,16 +78,15 @@ class Counts(ObservingBonus):
             raise BadInput(f"counts: {keys.shape} bytes of keys for {len(visits)} counts")
         self._visits = {bytes(key): int(n) for key, n in zip(keys, visits, strict=True)}
 
-    def _bonus(self, visits: NDArray[np.int64]) -> NDArray[np.float64]:
-        bonus: NDArray[np.float64] = self.parameters.beta / np.sqrt(visits)
-        return bonus
+    def _bonus(self, visits: Iterable[int]) -> NDArray[np.float64]:
+        return np.array([self.parameters.beta / math.sqrt(n) for n in visits], dtype=np.float64)
 
-    def _count(self, observations: Any) -> NDArray[np.int64]:
+    def _count(self, observations: Any) -> list[int]:
         known, visits = self._visits, []
         for key in self._keys(observations):
             known[key] = count = known.get(key, 0) + 1
             visits.append(count)
-        return np.array(visits, dtype=np.int64)
+        return visits
 
     def _keys(self, observations: Any) -> list[bytes]:
         values = self._reader.read("counts", observations)
@@ -101,8 +100,8 @@ class Counts(ObservingBonus):
 def _bytes_of(values: NDArray[Any]) -> list[bytes]:
     """Equal observations as equal bytes, in whichever type of number they came."""
     if values.ndim < 3:
-        doubles = values.astype(np.float64) + 0.0  # -0.0 and 0.0 are one observation
-        each, whole = doubles.itemsize * prod(doubles.shape[1:]), doubles.tobytes()
+        doubles = np.add(values, 0.0, dtype=np.float64)  # -0.0 and 0.0 are one observation
+        each, whole = doubles.itemsize * math.prod(doubles.shape[1:]), doubles.tobytes()
         return [whole[first : first + each] for first in range(0, len(whole), each)]
     if values.dtype == np.uint8:
         return [row.tobytes() for row in np.ascontiguousarray(values)]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countless.bonuses.base import check_active
+from countless.bonuses.kernels.scale import add_up, scale_to
 from countless.bonuses.protocol import Bonus, State, is_warming
 from countless.core.arrays import Floats, check_flags, like, to_numpy
 from countless.core.errors import BadInput
@@ -66,6 +67,7 @@ class Scale:
         self._counted = 0  # of these, rows in the statistics: those after a warm-up
         self._mean = 0.0  # of recent bonuses
         self._sums: Floats = np.zeros(0)  # discounted, one per environment
+        self._all = np.arange(0)  # their numbers
         self._sum_mean, self._sum_squares = 0.0, 0.0  # of all sums: mean, squared differences
 
     @property
@@ -87,33 +89,31 @@ class Scale:
         if self._counted < SETTLE or deviation == 0.0:
             return np.zeros_like(raw)
         shift = self._mean if self.scaling.scale == "standardise" else 0.0
-        bounded = np.minimum(np.maximum((raw - shift) / deviation, -MOST), MOST)
-        scaled: Floats = self.beta * bounded
-        return scaled
+        paid: Floats = np.empty(len(raw))
+        scale_to(raw, shift, deviation, MOST, self.beta, paid)
+        return paid
 
-    def learn(self, raw: Floats, rows: slice | NDArray[np.int64], count: int, starts: Any) -> None:
-        """Take in the bonuses of the environments that took a step: `count` rows.
+    def learn(self, raw: Floats, rows: NDArray[np.int64] | None, starts: Any) -> None:
+        """Take in the bonuses of the rows that took a step; None: of all of them.
 
         `starts` marks the first steps of episodes (B,); None: there are none.
         """
         if len(self._sums) != len(raw):
-            self._sums = np.zeros(len(raw))
+            self._sums, self._all = np.zeros(len(raw)), np.arange(len(raw))
+        took = self._all if rows is None else rows
+        count = len(took)
         if count == 0:
             return
-        values = raw[rows]
-        total = self._counted + count
-        mean = float(np.add.reduce(values)) / count
-        self._mean += min(1.0, max(count / total, count * SLOWEST)) * (mean - self._mean)
-        shift = self._mean if self.scaling.scale == "standardise" else 0.0
-        earlier = self._sums[rows]
         if self.scaling.episodic:
-            begins = check_flags(NAME, starts, len(raw))
-            earlier = np.where(begins[rows], 0.0, earlier)
-        sums = self.scaling.gamma * earlier + (values - shift)
-        self._sums[rows] = sums
-        sum_mean = float(np.add.reduce(sums)) / count
+            self._sums[took[check_flags(NAME, starts, len(raw))[took]]] = 0.0
+        total = self._counted + count
+        rate = min(1.0, max(count / total, count * SLOWEST))
+        centred = self.scaling.scale == "standardise"
+        self._mean, sum_mean, squares = add_up(
+            raw, took, self._mean, rate, centred, self.scaling.gamma, self._sums
+        )
         delta = sum_mean - self._sum_mean
-        self._sum_squares += float(np.add.reduce((sums - sum_mean) ** 2))
+        self._sum_squares += squares
         self._sum_squares += delta**2 * self._counted * count / total
         self._sum_mean += delta * count / total
         self._counted = total
@@ -158,6 +158,7 @@ class Scale:
         self._counted = int(state.get(COUNTED, 0 if warming else self.rows))
         self._mean = float(state[PREFIX + "mean"])
         self._sums = np.array(state[PREFIX + "sums"], dtype=np.float64)
+        self._all = np.arange(len(self._sums))
         self._sum_mean = float(state[PREFIX + "sum_mean"])
         self._sum_squares = float(state[PREFIX + "sum_squares"])
 
@@ -228,14 +229,15 @@ class ScaledBonus:
             **only,
         )
         raw = to_numpy(given).astype(np.float64, copy=False)
-        rows = slice(None) if active is None else np.flatnonzero(check_active(active, raw))
-        count = len(raw[rows])
+        if raw.ndim != 1:
+            raise BadInput(f"{NAME}: the bonus inside must give (B,), not {raw.shape}")
+        rows = None if active is None else np.flatnonzero(check_active(active, raw))
         if is_warming(self.bonus):
             paid = np.zeros_like(raw)
         else:
             paid = self._scale.scaled(raw)
-            self._scale.learn(raw, rows, count, starts)
-        self._scale.rows += count
+            self._scale.learn(raw, rows, starts)
+        self._scale.rows += len(raw) if rows is None else len(rows)
         return like(paid if active is None else np.where(to_numpy(active), paid, 0.0), given)
 
     def state_dict(self) -> State:

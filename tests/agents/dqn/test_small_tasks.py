@@ -228,7 +228,7 @@ def test_the_bonus_of_the_sr_is_scaled_too(envs):
         row, values = np.array([given.lane]), np.zeros(envs)
         values[given.lane] = given.value
         assert found == given._replace(value=scale.scaled(values[row])[0])
-        scale.learn(values, row, 1, np.zeros(envs, bool))
+        scale.learn(values, row, None)
     paid, at_once = (np.array([one.value for one in known]) for known in (alone, together))
     assert not paid[:500].any()  # which only feed the statistics
     assert paid[500:].min() < 0.0 < paid[500:].max()

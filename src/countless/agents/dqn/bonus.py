@@ -218,7 +218,7 @@ class ScaledSR:
             raw[one.lane] = one.value
             row = np.array([one.lane])
             found.append(one._replace(value=float(self._scale.scaled(raw[row])[0])))
-            self._scale.learn(raw, row, 1, None)  # the sums run on over the ends of episodes
+            self._scale.learn(raw, row, None)  # the sums run on over the ends of episodes
             self._scale.rows += 1
         return found
 
