@@ -1,11 +1,13 @@
 """Vector environments: what is paid for which observation, in both ways of resetting."""
 
+import warnings
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 from countless.adapters.gymnasium import BonusVectorEnv
 from countless.bonuses import make_bonus
@@ -294,3 +296,13 @@ def test_preprocessing_of_ones_own():
     env.reset(seed=0)
     paid = [env.step(np.zeros(2, int))[4]["intrinsic_reward"][0] for _ in range(4)]
     assert paid == pytest.approx([1.0, 3**-0.5, 5**-0.5, 1.0])
+
+
+def test_normalised_observations_are_warned_of():
+    """What was seen looks new again as the normalisation learns."""
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=2)
+    with pytest.warns(UserWarning, match="put NormalizeObservation around BonusVectorEnv"):
+        BonusVectorEnv(NormalizeObservation(envs), "counts")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NormalizeObservation(BonusVectorEnv(envs, "counts"))

@@ -255,6 +255,8 @@ def test_bad_input():
     bonus = make_bonus("counts", 6, scale="std")
     with pytest.raises(BadInput, match="saved without scaling"):
         bonus.load_state_dict(make_bonus("counts", 6).state_dict())
+    with pytest.raises(BadInput, match="saved with a scale; this bonus has scale='none'"):
+        make_bonus("counts", 6).load_state_dict(bonus.state_dict())
 
 
 def test_the_bonus_inside_gives_one_number_per_environment():

@@ -324,3 +324,45 @@ def test_features_must_be_given():
         bonus.compute([0], np.zeros((1, 3)))
     with pytest.raises(BadInput, match="needs features and next_features in a batch"):
         bonus.update(Transitions([0], [1], features=np.zeros((1, 4))))
+
+
+def in_a_chain(bonus, steps, observe):
+    """0 -> 1 -> 2 -> 3, which is terminal; the step after it only resets, Gymnasium's default."""
+    one_hot, state, active = np.eye(4, dtype=np.float32), 0, np.array([True])
+    for _ in range(steps):
+        reached = state + 1 if active[0] else 0
+        done = np.array([bool(active[0]) and reached == 3])
+        observe(bonus, np.array([state]), one_hot[[state]], np.array([reached]), done, active)
+        state, active = reached, ~done
+    return bonus
+
+
+@pytest.mark.parametrize("complete", [False, True])
+def test_features_are_linked_within_an_episode(complete):
+    """As the table learns them: not over its end, nor over the step that only resets."""
+    parameters = {"eta": 0.1, "gamma": 0.9, "beta": 1.0, "floor": 1e-9}
+
+    def by_features(bonus, states, phi, reached, dones, active):
+        more = {"next_observations": reached} if complete else {}
+        bonus.observe(states, phi, dones=dones, active=active, **more)
+
+    def by_states(bonus, states, phi, reached, dones, active):
+        bonus.observe(states, next_observations=reached, dones=dones, active=active)
+
+    one_hot = np.eye(4, dtype=np.float32)
+    features = make_bonus(
+        "sr-norm", 4, form="features", features=4, tables=0, settle=0, **parameters
+    )
+    in_a_chain(features, 4_000, by_features)
+    table = in_a_chain(make_bonus("sr-norm", 4, **parameters), 4_000, by_states)
+    found = features.norms(np.arange(3), one_hot[:3])
+    np.testing.assert_allclose(found, 1.0 / table.compute(np.arange(3)), rtol=1e-3)
+    np.testing.assert_allclose(found, [2.71, 1.9, 1.0], rtol=1e-3)  # 1 + 0.9 (1 + 0.9), ...
+
+
+@pytest.mark.parametrize("parameters", [{}, {"form": "network"}])
+def test_features_that_are_not_read_are_refused(parameters):
+    """As in `observe(observations, next_observations)`, where a name was left out."""
+    bonus = make_bonus("sr-norm", 4, **parameters)
+    with pytest.raises(BadInput, match="reads no features; the observations that came next are"):
+        bonus.observe(np.array([0]), np.eye(4)[[1]])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.wrappers.vector import NormalizeObservation
 
 from countless.adapters.steps import Preprocess, StepBonus, copy_batch, replace_rows
 from countless.bonuses.protocol import Bonus
@@ -16,6 +17,12 @@ UNDECLARED = (
     "these environments do not say when they reset themselves: they are taken to do so in the step "
     "after the end of an episode. Set metadata['autoreset_mode'] to AutoresetMode.NEXT_STEP or "
     "SAME_STEP"
+)
+
+
+NORMALISED = (
+    "the bonus sees observations whose normalisation changes as NormalizeObservation learns, so what "
+    "it has seen looks new again: put NormalizeObservation around BonusVectorEnv"
 )
 
 
@@ -57,6 +64,8 @@ class BonusVectorEnv(VectorWrapper[Any, Any, Any, Any, Any]):
         while isinstance(inside, VectorWrapper):
             if isinstance(inside, BonusVectorEnv):
                 raise BadInput("these environments have a BonusVectorEnv around them already")
+            if isinstance(inside, NormalizeObservation):
+                warnings.warn(NORMALISED, stacklevel=2)
             inside = inside.env
         super().__init__(env)
         self._steps = StepBonus(

@@ -33,6 +33,8 @@ class Step(NamedTuple):
 class ObservingBonus(ABC):
     """Leaves out environments that only reset, and gives `_observe` the step of all others."""
 
+    reads_features = False  # of an agent, beside or in place of observations
+
     @cached_property
     def _resets(self) -> ResetWatch:
         return ResetWatch()
@@ -48,6 +50,11 @@ class ObservingBonus(ABC):
         active: Any = None,
         truncations: Any = None,
     ) -> Any:
+        if features is not None and not self.reads_features:
+            raise BadInput(
+                "observe: this bonus reads no features; the observations that came next are "
+                "next_observations="
+            )
         mask = None if active is None else check_active(active, observations)
         count = count_rows(observations)
         dones, starts, truncations = (

@@ -54,17 +54,14 @@ class Stream:
                 "give next_observations, or the same environments in each call"
             )
         continues = self._known[rows] & ~starts
-        ends = self._ends(step, len(rows))
+        # These are terminal themselves or, in complete transitions, left for what is terminal.
+        ends = check_flags(self._name, step.dones, len(rows))
         before = np.concatenate([self._last[rows][continues], observations[ends]])
         after = np.concatenate([observations[continues], observations[ends]])
         self._last[rows] = observations
+        self._known[:] = False  # an environment that only resets goes on with another episode
         self._known[rows] = ~ends
         return (before, after, np.arange(len(before)) >= continues.sum()) if len(before) else None
-
-    def _ends(self, step: Step, count: int) -> NDArray[np.bool_]:
-        """Which observations are terminal; of complete transitions `dones` says it of the next ones."""
-        complete = step.next_observations is not None
-        return check_flags(self._name, None if complete else step.dones, count)
 
     def state(self) -> State:
         """The remembered observations; empty arrays where there are none."""

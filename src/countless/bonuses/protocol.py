@@ -109,6 +109,8 @@ def is_warming(bonus: Bonus) -> bool:
 def check_state(name: str, state: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     """The names of `state` are those of `expected`, and so are the shapes (None: any shape)."""
     missing, extra = sorted(set(expected) - set(state)), sorted(set(state) - set(expected))
+    if any(key.startswith("scaled.") for key in extra):
+        raise BadInput(f"{name}: this state was saved with a scale; this bonus has scale='none'")
     if missing or extra:
         what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {extra[0]!r}"
         raise BadInput(f"{name}: this state {what}; it is not one of this bonus")

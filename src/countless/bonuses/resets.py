@@ -19,7 +19,9 @@ from countless.core.arrays import to_numpy
 MESSAGE = (
     "an observation after which nothing follows was left again: that step only reset its environment, "
     "and was learned as a transition. Leave such steps out: "
-    "bonus.observe(..., active=~(terminations | truncations) of the step before); see docs/adapters.md"
+    "bonus.observe(..., active=~(terminations | truncations) of the step before), or, where "
+    "environments reset in the same step, give infos['final_obs'] as the next observations; see "
+    "docs/adapters.md"
 )
 
 

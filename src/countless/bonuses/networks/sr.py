@@ -48,6 +48,7 @@ class NetworkSRNorm(ObservingBonus):
         self.parameters = parameters
         self._device = make_device(device)
         self._stream = Stream(NAME)
+        self.reads_features = parameters.form == "features"
         self._first = FirstRows(NAME, parameters.settle)
         self._input: FeatureInput | ObservationInput = (
             FeatureInput(observations, parameters.features, self._device)
