@@ -6,6 +6,7 @@ import torch
 from gymnasium import spaces
 
 from countless.bonuses import make_bonus
+from countless.core.errors import BadInput
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int8, np.int64, np.uint8])
@@ -46,3 +47,16 @@ def test_tensors_that_numpy_has_no_type_for():
     bonus = make_bonus("counts", (2,))
     bonus.observe(torch.ones(1, 2, dtype=torch.bfloat16))
     assert bonus.counts(np.ones((1, 2))).tolist() == [1]
+
+
+def test_a_state_of_other_observations_is_refused():
+    """Its digests would match nothing: all that was seen would be new again."""
+    state = make_bonus("counts", (2,)).state_dict()
+    for other, name in (((5,), r"observations of shape \(5,\)"), (2, "2 states")):
+        bonus = make_bonus("counts", other)
+        with pytest.raises(
+            BadInput, match=rf"counts observations of shape \(2,\), this bonus {name}"
+        ):
+            bonus.load_state_dict(state)
+    older = {name: value for name, value in state.items() if name != "of"}
+    make_bonus("counts", (2,)).load_state_dict(older)

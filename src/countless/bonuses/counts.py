@@ -49,6 +49,8 @@ class Counts(ObservingBonus):
         self._reader = observations
         self._key = key
         self._visits: dict[bytes, int] = {}
+        # What is counted: a number of states, or a shape.
+        self._of = np.array(observations.n_states or observations.shape, dtype=np.int64)
 
     def counts(self, observations: Any) -> NDArray[np.int64]:
         """How often each observation was seen so far."""
@@ -69,10 +71,14 @@ class Counts(ObservingBonus):
         return {
             "digests": keys.reshape(-1, DIGEST).copy(),
             "visits": np.array(list(self._visits.values()), dtype=np.int64),
+            "of": self._of,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        check_state("counts", state, {"digests": None, "visits": None})
+        of = np.asarray(state.get("of", self._of))  # older states do not say
+        check_state("counts", {**state, "of": of}, {"of": None, "digests": None, "visits": None})
+        if not np.array_equal(of, self._of):
+            raise BadInput(f"counts: this state counts {_name(of)}, this bonus {_name(self._of)}")
         keys, visits = np.asarray(state["digests"], np.uint8), np.asarray(state["visits"], np.int64)
         if keys.shape != (len(visits), DIGEST):
             raise BadInput(f"counts: {keys.shape} bytes of keys for {len(visits)} counts")
@@ -95,6 +101,10 @@ class Counts(ObservingBonus):
         else:
             rows = _bytes_of(values)
         return [hashlib.blake2b(row, digest_size=DIGEST).digest() for row in rows]
+
+
+def _name(of: NDArray[np.int64]) -> str:
+    return f"observations of shape {tuple(of.tolist())}" if of.ndim else f"{of} states"
 
 
 def _bytes_of(values: NDArray[Any]) -> list[bytes]:

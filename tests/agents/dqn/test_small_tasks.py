@@ -207,7 +207,11 @@ def test_a_bonus_is_scaled_as_around_other_agents():
     run(trainer, 1_000)
     paid = trainer.replay.sample(256, np.random.default_rng(0)).r_int_t
     assert paid.min() < 0.0 < paid.max()  # zero on average: it does not pay for staying alive
-    assert make("dqn-counts").bonus.bonus.state_dict().keys() == {"visits", "digests"}  # unscaled
+    assert make("dqn-counts").bonus.bonus.state_dict().keys() == {
+        "of",
+        "visits",
+        "digests",
+    }  # unscaled
 
 
 @pytest.mark.parametrize("envs", [1, 3])

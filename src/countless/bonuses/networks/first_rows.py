@@ -88,17 +88,12 @@ class FirstRows:
 
     def load(self, state: Mapping[str, Any], shape: tuple[int, ...]) -> None:
         """`shape` is that of one observation."""
-        rows, most = int(state["first.rows"]), int(state["first.most"])
-        if most != self._most:
-            raise BadInput(
-                f"{self._name}: this state was saved with settle={most}, and this bonus has "
-                f"settle={self._most}"
-            )
+        rows = int(state["first.rows"])
         before, after, dones, sizes = (
             np.array(state[f"first.{key}"]) for key in ("before", "after", "dones", "sizes")
         )
         batches = sizes.dtype.kind in "iu" and sizes.ndim == 1 and bool((sizes >= 0).all())
-        kept = (rows if rows < most else 0, *shape)
+        kept = (rows if rows < self._most else 0, *shape)
         if not (
             batches
             and sizes.sum() == kept[0]

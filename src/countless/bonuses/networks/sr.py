@@ -144,6 +144,12 @@ class NetworkSRNorm(ObservingBonus):
         return {name: value for part in parts for name, value in part.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        settle = int(state.get("first.most", 0))
+        if "updates" in state and settle != self.parameters.settle:
+            raise BadInput(
+                f"{NAME}: this state was saved with settle={settle}, and this bonus has "
+                f"settle={self.parameters.settle}"
+            )
         unshaped = UNSHAPED | (first_rows.UNSHAPED if self.parameters.settle else {})
         check_state(NAME, state, self.state_dict() | unshaped)
         if self.parameters.settle:
