@@ -71,7 +71,7 @@ class Counts(ObservingBonus):
         return {
             "digests": keys.reshape(-1, DIGEST).copy(),
             "visits": np.array(list(self._visits.values()), dtype=np.int64),
-            "of": self._of,
+            "of": self._of.copy(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
