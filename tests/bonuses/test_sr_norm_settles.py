@@ -303,3 +303,47 @@ def test_first_rows(sizes, most):
     if not first.open:
         assert looked_at[-1] == ends[ends >= most][0]
     assert sum(looked_at) <= 3 * looked_at[-1]
+
+
+def test_what_is_learned_again_is_learned_by_the_encoder_as_it_is_now():
+    """Right after it, the target's encoder is the one that reconstruction has moved."""
+    bonus = make_bonus(
+        "sr-norm", (SIZE,), settle=20, reconstruction=True, lr=0.1, **SMALL | {"target_period": 99}
+    )
+    same = []
+    for before, after, dones in transitions(6):
+        bonus.update(Transitions(before, after, dones=dones))
+        state = bonus.state_dict()
+        same.append(
+            all(
+                np.array_equal(value, state[f"target_{name}"])
+                for name, value in state.items()
+                if name.startswith("encoder.")
+            )
+        )
+    assert same == [True, True, False, True, False, False]  # at 3, 6 and 12 rows
+
+
+def test_psi_is_learned_where_the_encoder_puts_an_observation_now():
+    """Not where the target, an older one, has it."""
+    import torch
+
+    bonus = make_bonus(
+        "sr-norm", 7, form="network", settle=0, reconstruction=True, lr=0.1, target_period=999,
+        **SMALL,
+    )  # fmt: skip
+    states = np.arange(7)
+    given = Transitions(states, (states + 1) % 7)
+    for _ in range(20):
+        bonus.update(given)
+    with torch.no_grad():
+        one_hot = torch.eye(7)
+        phi = bonus.encoder(one_hot).numpy()
+        old = bonus.target_encoder(one_hot).numpy()
+    expected, head = bonus.head.weights.copy(), bonus.head.copy()
+    head.move_centre(phi, 1.0 / 21)
+    rows, old_rows = head.code(phi).index, head.code(old).index
+    assert set(rows.ravel()) != set(old_rows.ravel())
+    bonus.update(given)
+    changed = np.flatnonzero((bonus.head.weights != expected).any(axis=1))
+    assert set(changed) == set(rows.ravel())
